@@ -1,4 +1,4 @@
-// What a member remembers of the questions for which it has called Redis.
+// A member's memory of the questions for which it has called Redis.
 
 import DNSWire
 

@@ -8,7 +8,7 @@ package struct EntryTerms: Equatable, Sendable {
     package let question: Question
     /// Members that see the Internet from one place, such as "sh-a": other sites may be given other addresses.
     package let site: String
-    /// As `SharedProvider.identity`: providers with the same identity give the same answers.
+    /// The provider's identity. Providers with the same identity give the same answers (`SharedProvider.identity`).
     package let provider: String
     /// The client subnet that the provider gets; nil: none.
     package let clientSubnet: Prefix?

@@ -1,4 +1,4 @@
-// What a member of a fleet is asked to do, and what follows for it.
+// The requests to a member of a fleet, and their outcomes.
 
 package import DNSWire
 

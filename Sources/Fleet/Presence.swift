@@ -3,7 +3,7 @@
 import Crypto
 package import DNSWire
 
-/// What a member has told about itself.
+/// A member's record about itself.
 package struct MemberRecord: Equatable, Sendable {
     package let record: [UInt8]
     package let age: Duration

@@ -17,7 +17,7 @@ final class ConnectionPool {
     /// `mayHaveArrived`: whether the server may have read the request.
     typealias Finished = (id: TransferID, result: Result<TransferReply, TransferFailure>, mayHaveArrived: Bool)
 
-    /// What the pool has to tell its client.
+    /// The pool's news for its client.
     struct News {
         fileprivate(set) var finished: [Finished] = []
         /// Requests to send to another endpoint as well, with the failure that is the reason.

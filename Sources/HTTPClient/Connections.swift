@@ -1,4 +1,4 @@
-// What libcurl's connections and those over HTTP/2 have in common.
+// The common interface of libcurl's connections and those over HTTP/2.
 
 import DNSWire
 

@@ -9,13 +9,13 @@ final class Exchange {
     enum Stage {
         /// The request is not sent yet, or its connection is not known yet.
         case dialling
-        /// As `dialling`, but the peer's kernel has acknowledged the connection.
+        /// The stage after `dialling`: the peer's kernel has acknowledged the connection.
         case connecting
         /// The request was sent over a reused connection, which may be half-open.
         case sent(since: Instant)
         /// The peer's kernel has acknowledged the request.
         case acknowledged(since: Instant)
-        /// As `acknowledged`, and half of the stall timeout has passed.
+        /// The stage after `acknowledged`: half of the stall timeout has passed.
         case slow(since: Instant)
         /// No reply in time; the connection may still work.
         case stuck

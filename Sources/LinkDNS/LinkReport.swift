@@ -3,7 +3,7 @@
 
 package import DNSWire
 
-/// What one link (network interface) announces.
+/// The announcements of one link (network interface).
 package struct LinkReport: Equatable, Sendable {
     package struct Server: Hashable, Sendable {
         package let address: Address

@@ -16,7 +16,7 @@ import CSystemd
         package let code: Int32
     }
 
-    /// What `descriptor` waits for.
+    /// The events for which `descriptor` is to be watched.
     package struct Interest: Equatable {
         package let reads: Bool
         package let writes: Bool

@@ -1,5 +1,5 @@
-// What listeners tell the main thread: news of cached answers, and questions that the fast path cannot answer, each
-// with the way back to its client.
+// The listeners' messages to the main thread: news of cached answers, and questions that the fast path cannot answer,
+// each with the way back to its client.
 
 package import DNSWire
 package import LinuxIO

@@ -84,7 +84,7 @@ package struct SetElements {
 
     package var nextDeadline: Instant? { Instant.earliest(recheckAt, answerDueAt) }
 
-    /// What is wrong with the set, and the remedy; nil: nothing, or its state is not known yet.
+    /// The fault of the set, and the remedy; nil: none, or its state is not known yet.
     package func fault(of set: AddressSet) -> String? {
         guard let target = indexOfSet[set].map({ targets[$0] }) else { return nil }
         return target.state?.fault(of: set, for: target.recordType)

@@ -102,7 +102,7 @@ package enum SetState: Equatable, Sendable {
 extension SetState {
     package var isReady: Bool { if case .ready = self { true } else { false } }
 
-    /// What is wrong with the set, and the remedy, whose end is a command for a shell; nil: nothing.
+    /// The fault of the set, and the remedy, whose end is a command for a shell; nil: none.
     ///
     /// - Parameter recordType: the type of the addresses that the set shall get, if the settings say so.
     package func fault(of set: AddressSet, for recordType: RecordType?) -> String? {

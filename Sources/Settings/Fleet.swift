@@ -27,7 +27,7 @@ extension Settings {
         package var passwordFile: String?
         /// How long a question waits for Redis before the provider is asked.
         package var readTimeout = Duration.milliseconds(5)
-        /// What is shared; without leases, several members may ask for the same answer at a time.
+        /// The shared kinds of state; without leases, several members may ask for the same answer at a time.
         package var share = Shared.allCases
 
         /// The keys that name the file of a secret, as in `Provider.secretFiles`.

@@ -19,7 +19,7 @@ package struct FlightEvent: Equatable, Sendable {
     package var outcome = FlightWord.none
     /// The name of an upstream, or the rule or list that blocked the name.
     package var upstream = FlightWord.none
-    /// What brought the query; nil if the event is not about a client.
+    /// The transport of the query; nil if the event is not about a client.
     package var transport: Transport?
     /// The number of the network that is now in use; 0 if the event is not about a network.
     package var network: UInt32 = 0

@@ -10,7 +10,7 @@
 
 package import DNSWire
 
-/// What a serving thread records about a query that it handled; name and type are in the packet.
+/// A serving thread's record of a query that it handled; name and type are in the packet.
 package struct ServedQuery: Sendable {
     /// The value of word 2 in the slot.
     let what: UInt64

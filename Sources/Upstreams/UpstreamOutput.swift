@@ -1,4 +1,4 @@
-// What the upstreams report to the daemon, in the order in which it happened.
+// The upstreams' reports to the daemon, in the order in which they happened.
 
 package import Control
 import DNSWire
@@ -8,7 +8,7 @@ package import Resolver
 package enum UpstreamOutput {
     /// An event for the resolver.
     case event(Event)
-    /// What follows for the request of a fetch, if it is about one.
+    /// The outcome for the request of a fetch, if it is about one.
     case fleet(Membership.Outcome, FleetRequest?)
     /// The addresses that providers reported for this machine, after the results of the same replies.
     case exits([ReportedExit])

@@ -10,7 +10,7 @@ struct ElementPlan {
         let milliseconds: UInt64
     }
 
-    /// What the set has for an address.
+    /// The set's element for an address.
     enum Found: Equatable {
         case nothing
         /// An address, or an interval that contains it.

@@ -1,5 +1,5 @@
-// What the settings file grants: the sets that the helper changes, and without a service manager the user that may
-// connect. The file is the operator's; what the daemon says does not count.
+// The rights that the settings file grants: the sets that the helper changes, and without a service manager the user
+// that may connect. The file is the operator's; the daemon's requests do not extend it.
 
 import DNSWire
 import LinuxIO

@@ -1,5 +1,5 @@
-# The fleet benchmark: daemons with one provider and one Redis, clients that ask Zipf-distributed names of all of them,
-# and what the provider was asked. Exit codes: 0 goals met, 1 one was missed, 3 usage.
+# The fleet benchmark: daemons with one provider and one Redis, clients that ask all of them for Zipf-distributed names,
+# and the provider's requests. Exit codes: 0 goals met, 1 one was missed, 3 usage.
 
 import bisect
 import itertools
@@ -30,19 +30,19 @@ PROVIDER_MILLISECONDS = 20
 class Size:
     members: int
     names: int
-    # Of one member's client, per second.
+    # The rate of one member's client, per second.
     rate: int
     seconds: int
     ttls: tuple
     misses: int
-    # Fewer members, to see what one more costs.
+    # Smaller numbers of members, which show the cost of one more.
     steps: tuple = ()
     starts: int = 1
 
 
 FULL = Size(members=50, names=2000, rate=20, seconds=120, ttls=(5, 60), misses=5000, steps=(1, 10), starts=7)
 SMOKE = Size(members=4, names=40, rate=20, seconds=6, ttls=(3, 6), misses=200, steps=(1,))
-# Of a step.
+# The length of a step.
 STEP_SECONDS = 30
 
 # The goals.
@@ -52,7 +52,7 @@ MAX_LATER_START, MAX_MICROSECONDS = 1, 15
 
 
 class Clients:
-    """One client for each daemon. Replies are awaited beside the sending."""
+    """One client for each daemon. Replies are received while questions are sent."""
 
     def __init__(self, daemons):
         self.selector = selectors.DefaultSelector()
@@ -113,7 +113,7 @@ class Bench:
         self.schedule = self.plan(size.members, size.seconds)
 
     def plan(self, members, seconds):
-        """When which member is asked for which name."""
+        """The schedule: times, members and names."""
         rate = members * self.size.rate
         return [(turn / rate, self.random.randrange(members), self.any_name()) for turn in range(rate * seconds)]
 
@@ -129,7 +129,7 @@ class Bench:
         return program
 
     def redis(self):
-        # As on a machine of its own: 50 daemons share two processors here.
+        # Redis has a real-time priority, as on a machine of its own: here 50 daemons share two processors.
         return self.own(Redis()).up(prefix=("chrt", "--rr", "10"))
 
     def close(self):
@@ -158,7 +158,7 @@ class Bench:
         return daemons
 
     def lifetimes(self):
-        """TTLs that pass from the first query for a name to the end, of all names."""
+        """The number of TTLs from the first query for each name to the end, summed over all names."""
         first = {}
         for at, _, name in self.schedule:
             first.setdefault(name, at)
@@ -226,8 +226,8 @@ class Bench:
               f"{(redis.info('total_net_input_bytes') + redis.info('total_net_output_bytes')) / 1e6:.1f} MB moved\n")
 
     def newcomer(self, redis, peer, is_judged):
-        """A new member and an old one get queries of the same kind at the same time. Answers without a request to the
-        provider are quick."""
+        """Sends queries of the same kind to a new member and an old one at the same time. Answers without a request to
+        the provider are quick."""
         [new] = self.daemons(1, redis)
         rate, seconds = 2 * self.size.rate, min(20, self.size.seconds)
         clients, _ = self.play(
@@ -242,7 +242,7 @@ class Bench:
         self.goal("share of quick answers that a new member lacks", lacking, 1 - MIN_NEWCOMER, is_judged)
 
     def first_answers(self, is_judged):
-        """The first answer after the start, with and without a fleet, in turn."""
+        """The latency of the first answer after the start, with and without a fleet, in turn."""
         redis, firsts = self.redis(), {True: [], False: []}
         for number in range(self.size.starts * 2):
             has_fleet = number % 2 == 0
@@ -259,7 +259,7 @@ class Bench:
         self.goal("the first answer in a fleet over one alone, ms", with_fleet - alone, MAX_LATER_START, is_judged)
 
     def growth(self, last):
-        """What one more member costs. `last` is the row of the whole fleet."""
+        """The cost of one more member. `last` is the row of the whole fleet."""
         rows = []
         for members in self.size.steps:
             redis = self.redis()
@@ -348,7 +348,7 @@ class Bench:
         queries.write_text("".join(f"{name} A\n" for name in names))
         dnsperf(writer, queries, 1000)
         paths.eventually(lambda: len(redis.entries()) >= len(names), within=20, what="all names are in Redis")
-        # The same for a daemon that asks the provider.
+        # The same measurement for a daemon that asks the provider.
         alone = self.daemons(1, None)[0]
         used = {}
         for daemon in (reader, alone):
@@ -372,7 +372,7 @@ class Bench:
 
 @dataclass(frozen=True)
 class Row:
-    """Of a fleet, per second; `cpu` in seconds, `memory` in bytes at most."""
+    """The figures of a fleet, per second; `cpu` in seconds, `memory` in bytes at most."""
 
     members: int
     requests: float
@@ -383,7 +383,7 @@ class Row:
 
 
 class Counters:
-    """What Redis does from now on."""
+    """The counters of Redis from now on."""
 
     def __init__(self, redis):
         self.redis = redis
@@ -408,7 +408,7 @@ def percentile(values, percent):
 
 
 def dnsperf(daemon, queries, rate):
-    """Milliseconds of each query."""
+    """The milliseconds of each query."""
     done = subprocess.run(
         ["dnsperf", "-s", daemon.host, "-p", str(daemon.port), "-d", str(queries), "-Q", str(rate), "-n", "1", "-v",
          "-T", "1", "-c", "1"], capture_output=True, text=True, timeout=120, check=True)
@@ -416,7 +416,7 @@ def dnsperf(daemon, queries, rate):
 
 
 def cpu_microseconds(daemon):
-    """Of all its threads."""
+    """The processor time of all its threads."""
     tasks = Path(f"/proc/{daemon.process.pid}/task").iterdir()
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1000
 

@@ -24,7 +24,7 @@ SMOKE = Size(members=2, names=40, rate=20, seconds=5, ttls=(3, 6), misses=0)
 
 
 class Authority:
-    """Answers A questions for the names of a benchmark over UDP, each after the provider's time."""
+    """An authority that answers A questions for the names of a benchmark over UDP, each after the provider's time."""
 
     def __init__(self, ttls):
         self.ttls, self.asked = ttls, []
@@ -102,12 +102,12 @@ remote-control:
 
 class Comparison(Bench):
     def redis(self):
-        # For unbound, which takes no UNIX socket.
+        # The port is for unbound, which cannot use a UNIX socket.
         self.port = free_port()
         return self.own(Redis("--port", self.port)).up(prefix=("chrt", "--rr", "10"))
 
     def measure(self, label, daemons, asked, redis):
-        """`asked` tells how often the upstream was asked, for all names or for one label."""
+        """Measures the peer. `asked` returns the number of upstream requests, for all names or for one label."""
         before = asked(None)
         clients, lost = self.play(daemons)
         requests = asked(None) - before

@@ -1,6 +1,6 @@
-# The recovery benchmark: namespaces in which paths are cut and networks change, resolvers beside each other to which the
-# same happens at the same time, a client of each that asks for a new name every 100 ms, and the figures. Exit codes: 0
-# goals met, 1 one was missed, 3 usage.
+# The recovery benchmark: namespaces in which paths are cut and networks change, resolvers that meet the same at the
+# same time, a client of each that asks for a new name every 100 ms, and the figures. Exit codes: 0 goals met, 1 one was
+# missed, 3 usage.
 
 import itertools
 import os
@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 
 from recovery_peers import DNSCryptProxy, Ours, SmartDNS, Upstream
 
-# Found by the path that recovery_peers has set.
+# The path that recovery_peers has set finds the module.
 import paths
 import wire
 from networks import PROVIDER, SECOND_PROVIDER, Networks
 
 PAUSE = 0.1  # between the questions of a client
 PATIENCE = 5.0  # what a stub resolver waits
-# What answers say: upstreams behind router a and b, and their system resolvers.
+# The addresses in answers: of upstreams behind router a and b, and of their system resolvers.
 UPSTREAM, SYSTEM = {"a": "192.0.2.91", "b": "192.0.2.92"}, {"a": "192.0.2.1", "b": "192.0.2.2"}
 
 # The goals, in seconds, for the worst of the rounds.
@@ -33,12 +33,12 @@ MAX_WAIT, MAX_RETURN, MAX_FRESH = 1.0, 5.0, 1.0
 class Asked:
     sent: float
     received: float = None
-    # None for a reply without one.
+    # The address; None for a reply without one.
     address: str = None
 
 
 class Clients(threading.Thread):
-    """One client for each resolver. What they asked is in `asked`, by the resolver's label."""
+    """One client for each resolver. `asked` has their questions by the resolver's label."""
 
     def __init__(self, host, resolvers):
         super().__init__(daemon=True)
@@ -89,28 +89,28 @@ class Clients(threading.Thread):
 
 @dataclass
 class Figures:
-    """Of one resolver, a value for each round; infinite where nothing came before the end."""
+    """The figures of one resolver, a value for each round; infinite if it did not come before the end."""
 
     next_answer: list = field(default_factory=list)
     longest_gap: list = field(default_factory=list)
-    # Of a client, as far as it waits.
+    # The longest wait of a client.
     longest_wait: list = field(default_factory=list)
-    # Upstream used again, or answers of the new network.
+    # The time until the upstream is used again, or until answers of the new network.
     turn: list = field(default_factory=list)
     failed: int = 0
-    # By the system resolver.
+    # The number of answers by the system resolver.
     substituted: int = 0
     asked: int = 0
 
 
 def first(asked, since, addresses):
-    """Seconds until the first reply to a question since then with one of these addresses."""
+    """The seconds until the first reply to a later question with one of these addresses."""
     times = [each.received for each in asked if each.sent >= since and each.address in addresses]
     return min(times) - since if times else float("inf")
 
 
 def longest_gap(asked, since, until, addresses):
-    """Seconds without any good reply."""
+    """The seconds without any good reply."""
     times = sorted(each.received for each in asked if each.address in addresses and since <= each.received <= until)
     marks = [since, *times, until]
     return max(later - earlier for earlier, later in zip(marks, marks[1:]))
@@ -151,8 +151,8 @@ class Bench:
         return Ours(label, how, self.networks, port, groups)
 
     def run(self, title, resolvers, play):
-        """`play(number, settle)` lets one round happen and says when (began, turned, ended), and which replies are good,
-        before and after; `settle` waits."""
+        """Runs a round. `play(number, settle)` returns the times (began, turned, ended), and the good replies before
+        and after; `settle` waits."""
         progress(f"{title} ...")
         for resolver in resolvers:
             self.networks.own(resolver).launch()
@@ -166,7 +166,7 @@ class Bench:
                 progress(f"{title}: round {number + 1} of {self.rounds} ...")
                 time.sleep(self.seconds)
                 moments = play(number)
-                # What was asked last may still be answered, as far as a client would wait for it.
+                # The last questions may still be answered, as long as a client would wait.
                 time.sleep(min(self.seconds, PATIENCE))
                 for label, each in figures.items():
                     self.note(each, clients.asked[label], *moments)
@@ -179,7 +179,7 @@ class Bench:
         return figures
 
     def await_answer(self, resolver):
-        """A peer that is not set up well has no figures."""
+        """A peer that is not set up correctly has no figures."""
         def answers():
             with self.networks.host.client(("127.0.0.1", resolver.port), timeout=0.5) as client:
                 try:

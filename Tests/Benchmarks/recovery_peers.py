@@ -17,7 +17,7 @@ URL_PATH = "/dns-query"
 
 
 class Upstream(Program):
-    """dnsdist as a DoH server at these addresses of the far side, which has one address for every name."""
+    """A dnsdist as a DoH server at these addresses of the far side, which has one address for every name."""
 
     def __init__(self, internet, authority, addresses, answer):
         super().__init__("dnsdist")
@@ -118,7 +118,7 @@ log_level = 2
 
 
 def _stamp(address):
-    """A DNS stamp of a DoH server (dnscrypt.info/stamps-specifications): no promises, and no certificate hash."""
+    """A DNS stamp of a DoH server (dnscrypt.info/stamps-specifications), without promises and certificate hash."""
     def counted(text):
         return bytes([len(text)]) + text.encode()
     stamp = b"\x02" + bytes(8) + counted(address) + b"\0" + counted(HOST_NAME) + counted(URL_PATH)

@@ -56,13 +56,14 @@ def versions(candidates):
 
 
 def groups(results):
-    """Figures in the order of measurement, each with its unit and its rows."""
+    """The figures in the order of measurement, each with its unit and its rows."""
     names = list(dict.fromkeys((figure["figure"], figure["unit"]) for figure in results["figures"]))
     return [(name, unit, rows(results, name, is_rate(unit))) for name, unit in names]
 
 
 def rows(results, name, best_is_most):
-    """(candidate, value, value over httpdnsd's): httpdnsd first, then its peers from the best to the worst."""
+    """The rows (candidate, value, ratio to httpdnsd's value): httpdnsd first, then its peers from the best to the
+    worst."""
     values = {figure["candidate"]: figure["value"] for figure in results["figures"] if figure["figure"] == name}
     if OURS not in values:
         sys.exit(f"results.py: {name}: no value of {OURS}")
@@ -115,7 +116,7 @@ text { font: 12px system-ui, sans-serif } .title { font-weight: 600 } .head { fo
 
 
 def chart(results):
-    """Only figures of which less is better: those that are no rates."""
+    """A chart of the figures of which less is better, which are all but rates."""
     panels = [group for group in groups(results) if not is_rate(group[1])]
     heights = [TITLE_HEIGHT + ROW_HEIGHT * len(ranked) + PANEL_GAP for _, _, ranked in panels]
     height = HEADER_HEIGHT + sum(heights)

@@ -1,4 +1,5 @@
-// What the filter takes and what it leaves, each in a process of its own, for it is for good.
+// The system calls that the filter allows and refuses. Each test runs in a process of its own, because the filter
+// cannot be removed.
 
 import CSeccomp
 import DNSWire
@@ -22,7 +23,8 @@ struct SystemCallFilterTests {
             for name in ["bpf", "keyctl", "io_uring_setup", "userfaultfd", "reboot", "setuid", "setgroups", "capset"] {
                 #expect(errorOf(name) == EPERM, "\(name)")
             }
-            // A process by clone that shares memory or has namespaces, and what glibc tries first for a thread.
+            // `clone` with flags of shared memory or of namespaces is refused; `clone3`, which glibc tries first for a
+            // thread, does not exist.
             for flags in [0x4100, 0x100, 0x4000, 0x8000, 0x2_0000, 0x1000_0000, 0x4000_0000] {
                 #expect(errorOf("clone", flags | 17) == EPERM, "\(flags)")
             }
@@ -44,7 +46,7 @@ struct SystemCallFilterTests {
     func terminal() async {
         await #expect(processExitsWith: .success) {
             try SystemCallFilter.begin()
-            // No descriptor: a call that is left to the kernel fails by that.
+            // There is no descriptor, so a call that reaches the kernel fails with EBADF.
             for request in [TIOCSTI, TIOCLINUX].map(Int.init) {
                 #expect(errorOf("ioctl", -1, request) == EPERM)
                 #expect(errorOf("ioctl", -1, request | 1 << 32) == EPERM)
@@ -92,7 +94,7 @@ struct SystemCallFilterTests {
             thread.join()
             #expect(answers.takeAll() == [true])
             #expect(try Trial.run(timeout: .seconds(60), maxGrowthBytes: 1 << 30) {} == .finished)
-            // A file without a name: O_TMPFILE, which is GNU only.
+            // O_TMPFILE, which is defined for GNU sources only: a file without a name.
             let file = unsafe open("/tmp", 0o20_000_000 | O_DIRECTORY | O_RDWR, 0o600)
             #expect(file >= 0)
             let written = unsafe write(file, "x", 1)
@@ -109,14 +111,15 @@ struct SystemCallFilterTests {
         let calls = RefusedCalls.groups.flatMap(\.calls)
         #expect(Set(calls).count == calls.count)
         for call in calls {
-            // -1: no such name. Others below zero are of other machines.
+            // The value -1 means that no such name exists. Other negative values are system calls of other
+            // architectures.
             #expect(unsafe seccomp_syscall_resolve_name(call) != -1, "\(call)")
         }
     }
 }
 
-/// The error of a system call whose arguments are all zero but for the first two; 0 when it succeeds. glibc has no
-/// function for each of them.
+/// Returns the error of a system call whose arguments are zero except for the first two; 0 if it succeeds. glibc has no
+/// function for each of these calls.
 private func errorOf(_ name: String, _ first: Int = 0, _ second: Int = 0) -> Int32 {
     guard let number = SystemCallFilter.number(of: name) else { return -1 }
     return errorOf(number: Int(number), first, second)

@@ -1,4 +1,4 @@
-// The table of commands against what depends on it: help, refusals, and what shells complete.
+// The table of commands, compared with help, refusals and shell completion, which depend on it.
 
 import Control
 import TestSupport
@@ -20,7 +20,7 @@ struct CommandGuideTests {
         for line in text.split(separator: "\n") { #expect(line.count <= 120, "\(line)") }
     }
 
-    @Test("help about a command has its forms, its options, and who may ask for it")
+    @Test("help about a command has its forms, its options, and the users that may give it")
     func oneCommand() throws {
         #expect(
             try help("help log") == """

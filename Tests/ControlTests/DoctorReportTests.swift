@@ -1,4 +1,4 @@
-// What the doctor prints, for people and for scripts.
+// The doctor's output, for people and for scripts.
 
 import Testing
 

@@ -1,4 +1,5 @@
-// Evidence: to the letter for people, within a note's room for the store, and nothing else is read back.
+// Evidence of forgery: its exact text for people, and its note for the store, which fits its bound and is read back
+// strictly.
 
 import Control
 import FoundationEssentials
@@ -31,7 +32,7 @@ struct EvidenceTests {
         return pieces.map { listing.page(of: $0) }.joined() + listing.end()
     }
 
-    @Test("the list says when, for which name and on which network who led where, and counts at the end")
+    @Test("the list has time, name, network, source and address, and counts at the end")
     func text() {
         #expect(
             listing([[evidence], []]) == """

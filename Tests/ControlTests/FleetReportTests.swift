@@ -1,4 +1,4 @@
-// The fleet as people and scripts see it, to the letter.
+// The exact text and JSON of the fleet's report.
 
 import FoundationEssentials
 import Testing
@@ -92,7 +92,7 @@ struct FleetReportTests {
                 """)
     }
 
-    @Test("of a large fleet the text has a screen, and names who differs")
+    @Test("the text about a large fleet fits a screen, and names the members that differ")
     func large() {
         let others = (1000..<1999).map { member("m\($0)", settings: $0 < 1990 ? "0badcafe" : "deadbeef") }
         var report = report([member("one", isThis: true)] + others)

@@ -1,4 +1,4 @@
-// Events of the flight recorder to the letter.
+// The exact text of the flight recorder's events.
 
 import DNSWire
 import Telemetry
@@ -9,7 +9,7 @@ import Testing
 @Suite("Events")
 struct FlightEventReportTests {
     private let words = FlightStrings()
-    /// 2026-11-21 12:34:56Z, less one second.
+    /// One second before 2026-11-21 12:34:56Z, in microseconds.
     private let boot: Int64 = 1_795_264_495_000_000
 
     private func report(_ event: FlightEvent, showsClients: Bool = false) -> FlightEventReport {
@@ -25,7 +25,7 @@ struct FlightEventReportTests {
         return event
     }
 
-    @Test("a query shows who asked only to those who want that")
+    @Test("a query shows its client only on request")
     func query() {
         #expect(
             report(answered).line

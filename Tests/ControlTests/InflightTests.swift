@@ -1,4 +1,4 @@
-// How `inflight` and `query` show what they are told, as text and as JSON.
+// The output of `inflight` and `query`, as text and as JSON.
 
 import Testing
 
@@ -20,7 +20,7 @@ struct InflightTests {
         return report
     }
 
-    @Test("lookups are shown with who waits, who is asked and for how long, and how many are left out")
+    @Test("lookups are shown with their clients, upstreams and times, and with the number of left-out ones")
     func text() {
         #expect(
             Reply.inflight(report).rendered(asJSON: false) == """

@@ -1,4 +1,4 @@
-// One event in the three forms of the log, whatever stands in it.
+// One event in the three forms of the log, with any content.
 
 import Control
 import TestSupport

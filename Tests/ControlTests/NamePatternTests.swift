@@ -1,4 +1,4 @@
-// Patterns of names as shells know them.
+// Patterns of names in the syntax of shells.
 
 import DNSWire
 import Testing

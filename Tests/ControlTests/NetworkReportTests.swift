@@ -1,4 +1,5 @@
-// `network`, `network history` and what `status` says of networks: asked for in both forms, and answered to the letter.
+// The commands `network`, `network history` and the network lines of `status`: requests in both forms and their exact
+// replies.
 
 import Control
 import FoundationEssentials

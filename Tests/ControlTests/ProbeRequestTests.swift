@@ -1,4 +1,4 @@
-// What a line about verified addresses means, and the exact words when it means nothing.
+// The meaning of command lines about verified addresses, and the exact error text for lines without one.
 
 import Testing
 

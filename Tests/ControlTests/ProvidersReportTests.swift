@@ -1,4 +1,4 @@
-// Switches and providers as people and scripts see them, to the letter.
+// The exact text and JSON of reports on switches and providers.
 
 import FoundationEssentials
 import Testing

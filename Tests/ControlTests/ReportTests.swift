@@ -1,4 +1,4 @@
-// The reports to the letter: scripts and eyes rely on them.
+// The exact text of the reports, because scripts and people rely on it.
 
 import Control
 import Testing

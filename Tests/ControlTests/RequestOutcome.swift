@@ -1,4 +1,4 @@
-// What a line is understood as, in words; or the refusal as it is sent back.
+// The meaning of a command line in words, or the refusal as the daemon sends it.
 
 import Control
 import DNSWire
@@ -57,7 +57,7 @@ let allowed =
     + "verify, verdicts, report, evidence, whois, explain, query, top, inflight, watch, recorder, log, "
     + "reload, help"
 
-/// What every refusal of a name, or of a record type, says behind the text.
+/// The end of every refusal of a name or of a record type.
 let isNoName = "is not a domain name; allowed: labels of 1 to 63 bytes with dots between them, 253 bytes in all"
 let isNoType = """
     is not a record type; allowed: A, NS, CNAME, SOA, PTR, HINFO, MX, TXT, AAAA, SRV, DNAME, DS, RRSIG, NSEC, \

@@ -1,4 +1,4 @@
-// What a line means, and the exact words when it means nothing.
+// The meaning of a command line, and the exact error text for a line without one.
 
 import Control
 import DNSWire

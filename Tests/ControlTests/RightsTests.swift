@@ -1,4 +1,4 @@
-// Who may change something over the control socket where the daemon shares its ids with other programs.
+// The rights of users on the control socket where the daemon shares its IDs with other programs.
 
 import Testing
 
@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Rights of a daemon that runs as the shared user 65534")
 struct RightsTests {
-    @Test("a shared user or group may change nothing, and the refusal says who may")
+    @Test("a shared user or group may change nothing, and the refusal names the users that may")
     func shared() throws {
         let flush = try Request(line: Array("flush --all".utf8))
         for (userID, groupID, trusted) in [

@@ -1,4 +1,4 @@
-// `rule`: what its words mean, with and without quotes, and how rules are listed.
+// The command `rule`: the meaning of its words, with and without quotes, and the list of rules.
 
 import DNSWire
 import Testing

@@ -1,4 +1,4 @@
-// What `setup` says at its end, and the commands that it names.
+// The last lines of `setup`, and the commands that they name.
 
 import Control
 import Testing

@@ -1,4 +1,4 @@
-// Whatever strangers write, a terminal stays as it is and a line as short as it may be.
+// Text from outside neither changes the terminal nor exceeds the line's limit.
 
 import TestSupport
 import Testing

@@ -37,7 +37,7 @@ struct StatisticsHistoryTests {
         #expect(report.stepSeconds == 10 && report.ageSeconds == 4)
         #expect(column(report.counts, "cache") == "10 0 30" && column(report.counts, "hits") == "10 0 30")
         #expect(column(report.counts, "failed") == "0 0 0")
-        // Of the bucket from 513 to 1,024 us.
+        // The percentile of the bucket from 513 to 1,024 us.
         #expect(column(report.latencies, "cache") == "1019 - 1019" && column(report.latencies, "stale") == "- - -")
         #expect(column(report.memory, "resident") == "8192 8192 8192" && column(report.memory, "cache") == "3 3 3")
         #expect(column(report.providers, "alidns") == "7 14 21")
@@ -68,7 +68,7 @@ struct StatisticsHistoryTests {
             history.record(stats(cache: count, milliseconds: 9), now: start + .seconds(seconds))
         }
         let report = history.report(of: .hour, now: start + .seconds(125))
-        // 7 in 7 s are 10 in a step.
+        // A count of 7 in 7 s is 10 in a step.
         let gap = " - - - - - - - - - "
         #expect(column(report.counts, "cache") == "10" + gap + "10 10")
         #expect(column(report.providers, "alidns") == "9" + gap + "9 9")
@@ -102,7 +102,7 @@ struct StatisticsHistoryTests {
         let day = column(history.report(of: .day, now: end).counts, "cache")?.split(separator: " ")
         #expect(hour?.count == 360 && hour?.allSatisfy { $0 == "1" } == true)
         #expect(day?.count == 1_440 && day?.allSatisfy { $0 == "6" } == true)
-        // Without records it all becomes a gap, and then nothing.
+        // Without records the whole range becomes a gap, and later it is empty.
         let later = history.report(of: .hour, now: end + .seconds(3_000))
         #expect(column(later.counts, "cache")?.split(separator: " ").count { $0 == "1" } == 60)
         #expect(column(history.report(of: .hour, now: end + .seconds(3_600)).counts, "cache") == "")

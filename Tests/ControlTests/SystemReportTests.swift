@@ -1,4 +1,4 @@
-// What `system` says.
+// The output of `system`.
 
 import Control
 import Testing
@@ -20,7 +20,7 @@ struct SystemReportTests {
         #expect(!report(.complete, leads: true, changed: ["/etc/resolv.conf"]).isInUse)
     }
 
-    @Test("text says who keeps resolv.conf and whether the daemon answers")
+    @Test("the text names the manager of resolv.conf and says whether the daemon answers")
     func text() {
         let text = report(.complete, leads: true).shown(asJSON: false)
         #expect(text.contains("httpdnsd: used by this machine\n") && text.contains("NetworkManager"))

@@ -1,11 +1,11 @@
-// The screen of `top` as it looks, for terminals of several sizes.
+// The exact screen of `top`, for terminals of several sizes.
 
 import Control
 import Testing
 
 @Suite("Screen of top")
 struct TopScreenTests {
-    /// A second of a busy day after another one.
+    /// The report of a busy daemon, `second` seconds after the first one.
     private static func report(second: Int) -> TopReport {
         var stats = StatsReport()
         stats.figures["version"] = .text("1.2.3")
@@ -246,7 +246,7 @@ struct StatsChangesTests {
 }
 
 extension String {
-    /// Without the spaces at its end.
+    /// The text without trailing spaces.
     fileprivate var trimmed: String {
         var text = self
         while text.last == " " { text.removeLast() }

@@ -1,4 +1,4 @@
-// Verdicts, outcomes of reports and names of an address as people and scripts see them, to the letter.
+// The exact text and JSON of verdicts, results of reports, and names of an address.
 
 import DNSWire
 import FoundationEssentials
@@ -6,7 +6,7 @@ import Testing
 
 @testable import Control
 
-/// Until 2026-12-01.
+/// A certificate that is valid until 2026-12-01.
 private let certificate = CertificateReport(
     fingerprint: String(repeating: "ab12", count: 16), issuer: "CN=Good CA,O=Good", names: ["a.example", "b.example"],
     notBefore: 1_764_547_200, notAfter: 1_796_083_200)

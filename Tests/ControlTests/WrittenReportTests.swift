@@ -1,4 +1,4 @@
-// What `report-bug` says after it has written its file.
+// The output of `report-bug` after it has written its file.
 
 import Control
 import Testing

@@ -1,4 +1,5 @@
-// Replays every fuzzer's corpus through the function the fuzzer calls: what once broke a parser never does again.
+// Replays every fuzzer's corpus through the function that the fuzzer calls, so that a fixed fault of a parser stays
+// fixed.
 
 import FuzzEntries
 import TestSupport

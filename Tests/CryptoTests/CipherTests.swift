@@ -1,4 +1,4 @@
-// Ciphers against published vectors, over every length around their blocks, and everything that must be refused.
+// Ciphers against published vectors, over every length around their blocks, and all inputs that they must refuse.
 
 import Crypto
 import TestSupport

@@ -1,4 +1,4 @@
-// A client and a server that talk until neither has anything to say, and what the client made of it.
+// A handshake between a client and a server until neither has anything to send, and the client's result.
 
 import COpenSSL
 import Crypto
@@ -10,11 +10,11 @@ import Testing
 /// An authority that clients trust, and one that they do not know.
 struct Authorities {
     let trusted: [TestCertificate]
-    /// The first of them.
+    /// The first trusted authority.
     let root: TestCertificate
     let stranger: TestCertificate
     let context: TLSContext
-    /// Holds the file of the context.
+    /// The folder that holds the context's file.
     private let folder = TemporaryFolder()
 
     init(protocols: [String] = ["h2", "http/1.1"], trusted: [CertificateTerms] = [Authorities.rootTerms]) throws {
@@ -32,7 +32,7 @@ struct Authorities {
         TestCertificate(CertificateTerms(subject: "intermediate", isAuthority: true), issuer: root)
     }
 
-    /// What the client finds at a server with this chain.
+    /// The peer that the client finds at a server with this chain.
     func peer(
         _ chain: [TestCertificate], name: String = "www.example.com", now: Int64 = TestCertificate.now,
         _ terms: MemoryServer.Terms = MemoryServer.Terms()
@@ -60,9 +60,9 @@ struct TestFailure: Error, CustomStringConvertible {
 
 extension TLSHandshake {
     /// - Parameters:
-    ///   - cut: how many bytes the client gets at a time.
-    ///   - tamper: what happens to the server's bytes on their way.
-    /// - Returns: everything but `underWay`.
+    ///   - cut: the number of bytes that the client gets at a time.
+    ///   - tamper: changes the server's bytes on their way.
+    /// - Returns: all progress except `underWay`.
     mutating func talk(
         with server: MemoryServer, cut: Int = .max, tamper: (inout [UInt8]) -> Void = { _ in }
     ) -> [Progress] {
@@ -77,7 +77,7 @@ extension TLSHandshake {
         }
     }
 
-    /// - Returns: everything but `underWay`, and the end once.
+    /// - Returns: all progress except `underWay`, and the end once.
     mutating func hear(_ bytes: [UInt8], cut: Int = .max) -> [Progress] {
         var all: [Progress] = []
         var rest = bytes[...]

@@ -1,4 +1,5 @@
-// Connections for requests: the handshake itself refuses what is not valid for the name, and data passes both ways.
+// TLS connections for requests: the handshake refuses a certificate that is not valid for the name, and data passes in
+// both directions.
 
 import Crypto
 import TestSupport
@@ -9,10 +10,10 @@ import Testing
 struct TLSConnectionTests {
     private let root: TestCertificate
     private let context: TLSContext
-    /// Holds the file of the context.
+    /// The folder that holds the context's file.
     private let folder = TemporaryFolder()
 
-    /// Whole lifetimes, because a connection reads the machine's clock.
+    /// Certificates that are valid at any time, because a connection reads the machine's clock.
     private static func terms(_ names: String) -> CertificateTerms {
         CertificateTerms(names: names, notBefore: 0, notAfter: 4_000_000_000)
     }
@@ -30,7 +31,7 @@ struct TLSConnectionTests {
         try TLSConnection(context, serverName: name, verifiedName: name, resuming: nil)
     }
 
-    /// - Parameter cut: how many bytes the client gets at a time.
+    /// - Parameter cut: the number of bytes that the client gets at a time.
     private func shakeHands(
         _ client: TLSConnection, with server: MemoryServer, cut: Int = .max
     ) -> TLSConnection.Handshake {

@@ -1,4 +1,4 @@
-// What handshakes share: where authorities come from, and what is said when there are none.
+// The state that handshakes share: the source of the authorities, and the error if there are none.
 
 import Crypto
 import TestSupport

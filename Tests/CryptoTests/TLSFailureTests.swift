@@ -1,4 +1,4 @@
-// Handshakes that come to nothing: servers that refuse, that are too old, that speak something else or never stop.
+// Failed handshakes: servers that refuse, that are too old, that use another protocol, or that never stop.
 
 import COpenSSL
 import Crypto
@@ -20,7 +20,7 @@ struct TLSFailureTests {
         try TLSHandshake(authorities.context, name: "www.example.com", nowSeconds: TestCertificate.now)
     }
 
-    /// What comes of a server that says this, cut in every way that matters.
+    /// The client's result for these bytes of a server, received at once and byte by byte.
     private func outcome(of bytes: [UInt8]) throws -> [TLSHandshake.Progress] {
         var whole = try client()
         var single = try client()
@@ -33,7 +33,7 @@ struct TLSFailureTests {
     func oldServer(version: Int32) throws {
         let refusal = try authorities.conversation(chain, .init(highest: version))
         #expect(refusal == [.failed(.alert("tlsv1 alert protocol version"))])
-        // An older one says what it would like to speak: a ServerHello with TLS_RSA_WITH_AES_128_CBC_SHA.
+        // An older server sends the version that it supports: a ServerHello with TLS_RSA_WITH_AES_128_CBC_SHA.
         let minor = UInt8(version & 0xFF)
         let hello = [2, 0, 0, 38, 3, minor] + [UInt8](repeating: 7, count: 32) + [0, 0, 0x2F, 0]
         #expect(try outcome(of: [22, 3, minor, 0, 42] + hello) == [.failed(.alert("unsupported protocol"))])
@@ -82,7 +82,7 @@ struct TLSFailureTests {
         var random = SeededRandom(seed: 5)
         for round in 0..<200 {
             var bytes = (0..<400).map { _ in UInt8.random(in: 0...255, using: &random) }
-            // Every other time after a head that is one.
+            // Every second round begins with a valid record header.
             if round.isMultiple(of: 2) { bytes.replaceSubrange(0..<6, with: [22, 3, 3, 1, 0, 2]) }
             let outcome = try outcome(of: bytes)
             switch outcome.first {
@@ -96,14 +96,15 @@ struct TLSFailureTests {
     @Test("a server that begins with TLS and goes on with something else speaks TLS, and badly")
     func garbageAfterRecord() throws {
         let greeting = Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)
-        // A warning that means nothing.
+        // The record is a warning without a meaning.
         #expect(try outcome(of: [21, 3, 3, 0, 2, 1, 90] + greeting) == [.failed(.alert("wrong version number"))])
     }
 
     @Test("what never ends is ended, whether records count for something or not")
     func endless() throws {
         let bound = "more than \(TLSHandshake.maxHandshakeBytes) bytes of handshake"
-        // The first part of a certificate's message that claims 100,000 bytes, then one byte in each record.
+        // The server sends the first part of a certificate message that claims 100,000 bytes, then one byte in each
+        // record.
         let server = MemoryServer(chain, .init(highest: TLS1_2_VERSION))
         var client = try client()
         let hello = server.reply(to: client.takeOutgoing())

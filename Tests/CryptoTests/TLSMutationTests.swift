@@ -1,5 +1,5 @@
-// Chance against the handshake and against the judgement: what is changed on its way may fail in any way, but it never
-// makes a wrong certificate right.
+// Random changes to handshakes and certificates: a change may cause any failure, but it never makes a wrong certificate
+// valid.
 
 @testable import Crypto
 @testable import TestTLS
@@ -64,7 +64,7 @@ struct TLSMutationTests {
         #expect(readable > 400)
     }
 
-    /// The facts alone, without a handshake.
+    /// Judges the facts alone, without a handshake.
     private static func judge(
         _ leaf: TestCertificate, _ intermediate: TestCertificate, _ root: TestCertificate
     ) -> (trust: TLSPeer.Trust, certificate: PeerCertificate?)? {
@@ -84,7 +84,7 @@ struct TLSMutationTests {
         return chain.trust(nowSeconds: TestCertificate.now).map { ($0.verdict, certificate) }
     }
 
-    /// One to three bits, bytes, cuts, repetitions or insertions; now and then nothing.
+    /// Makes one to three changes (bits, bytes, cuts, repetitions or insertions), and sometimes none.
     private static func change(_ bytes: inout [UInt8], using random: inout SeededRandom) {
         for _ in 0..<Int.random(in: 0...3, using: &random) where !bytes.isEmpty {
             let place = Int.random(in: 0..<bytes.count, using: &random)

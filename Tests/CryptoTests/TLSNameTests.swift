@@ -1,4 +1,4 @@
-// For which names a certificate is: what browsers say, told apart from trust and time.
+// The names for which a certificate is valid: browsers' rules, apart from trust and time.
 
 import Crypto
 import Testing

@@ -1,4 +1,4 @@
-// The bytes on both sides of a handshake: cut anywhere, ended anywhere, and what is sent once it is done.
+// The bytes on both sides of a handshake: cut at any place, ended at any place, and data after the handshake.
 
 import Crypto
 import TestSupport
@@ -39,7 +39,7 @@ struct TLSStreamTests {
         }
     }
 
-    /// - Returns: how many bytes the server had sent when the client was done.
+    /// - Returns: the number of bytes that the server had sent when the client was done.
     private func talk(_ version: TLSVersion, stoppingAt stop: Int) throws -> Int {
         let server = MemoryServer(chain, .init(highest: version.number))
         var client = try client()
@@ -53,7 +53,7 @@ struct TLSStreamTests {
                 if case .done = progress.first { return sent }
                 continue
             }
-            // The last handshake may have had a longer signature.
+            // The signature of the last handshake may have been longer.
             #expect(progress.isEmpty || piece.count == reply.count, "stopped at \(stop)")
             if piece.count < reply.count || reply.isEmpty { return sent }
             sent += reply.count
@@ -112,7 +112,7 @@ struct TLSStreamTests {
         var other = try self.client()
         _ = other.talk(with: old)
         _ = other.hear(old.askForAnotherHandshake())
-        // An alert that is a warning: no ClientHello.
+        // The client sends a warning alert, not a ClientHello.
         #expect(other.takeOutgoing().first == 21)
     }
 
@@ -171,7 +171,7 @@ struct TLSStreamTests {
 }
 
 private enum ClientHello {
-    /// Of one that fills one record (RFC 8446, 4.1.2).
+    /// The extensions of a ClientHello that fills one record (RFC 8446, 4.1.2).
     static func extensions(of record: [UInt8]) throws -> Set<Int> {
         var place = 5 + 4 + 2 + 32
         func number(_ bytes: Int) throws -> Int {

@@ -1,5 +1,4 @@
-// Who vouches for a server: chains that lead to an authority, and chains that do not. Name and time are right in all of
-// them.
+// Certificate chains that lead to an authority, and chains that do not. Name and time are valid in all of them.
 
 import Crypto
 import Testing

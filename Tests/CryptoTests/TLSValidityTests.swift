@@ -1,5 +1,4 @@
-// When certificates are valid, told apart from who vouches for them: an old certificate of the right server is no
-// forgery.
+// The validity period of certificates, apart from trust: an expired certificate of the right server is not a forgery.
 
 import Crypto
 import Testing

@@ -1,4 +1,4 @@
-// Every ciphertext that is known of Tencent's servers and clients (providers.md 1.3), both ways.
+// All known ciphertexts of Tencent's servers and clients (providers.md 1.3), encrypted and decrypted.
 
 import Crypto
 import Testing

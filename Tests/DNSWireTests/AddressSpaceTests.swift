@@ -1,12 +1,12 @@
-// Which addresses are private: every entry of the IANA special-purpose registries, with its borders and neighbours.
+// Private addresses: every entry of the IANA special-purpose registries, with its borders and neighbours.
 
 import DNSWire
 import Testing
 
 @Suite("Address space")
 struct AddressSpaceTests {
-    /// Each entry of both registries with the address before it, its first, its last, and the one behind it; "+" is
-    /// public, "-" private, "=" documentation. Behind the registries: multicast and withdrawn prefixes.
+    /// Each entry of both registries with the address before it, its first, its last, and the address after it; "+" is
+    /// public, "-" private, "=" documentation. Multicast and withdrawn prefixes follow the registries.
     private static let registries: [(String, String)] = [
         ("0.0.0.0/8", "-0.0.0.0 -0.255.255.255 +1.0.0.0"),
         ("0.0.0.0/32", "-0.0.0.0 -0.0.0.1"),

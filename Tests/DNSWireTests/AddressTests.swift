@@ -1,4 +1,4 @@
-// Addresses and blocks as text: what is read, what is refused, and RFC 5952 on the way out.
+// Addresses and prefixes as text: accepted text, refused text, and output by RFC 5952.
 
 import DNSWire
 import TestSupport

@@ -1,5 +1,5 @@
-// Bodies from outside: what we wrote is read back, and whatever is done to it never stops the process, never reads as
-// records that the question does not lead to.
+// Answer bodies from outside: a body that the module wrote is read back, and a changed body neither stops the process
+// nor yields records that the question does not lead to.
 
 import DNSWire
 import TestSupport
@@ -30,7 +30,7 @@ struct BodyWalkTests {
         ]
     }
 
-    /// A DNAME record with its CNAME record, and the address behind it.
+    /// A DNAME record with its CNAME record, and the address at the end of the chain.
     private var redirected: [ResourceRecord] {
         let parent = question.name.parent ?? .root
         let target = zone.parent ?? .root

@@ -1,4 +1,4 @@
-// What is told of a client, and of which clients nothing is.
+// The group of a client: a prefix for public addresses, no prefix for private ones.
 
 import DNSWire
 import Testing

@@ -1,4 +1,4 @@
-// The heap against a sorted array that does the same.
+// The heap, compared with a sorted array.
 
 import DNSWire
 import TestSupport

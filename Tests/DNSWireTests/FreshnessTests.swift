@@ -1,4 +1,4 @@
-// How answers age: the four states and the instants at which one ends and the next begins.
+// The age of answers: the four states and the instants between them.
 
 import DNSWire
 import Testing

@@ -1,4 +1,4 @@
-// What an operator reads about a broken message.
+// The text for operators about a malformed message.
 
 import Testing
 

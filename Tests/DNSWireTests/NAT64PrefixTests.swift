@@ -1,4 +1,4 @@
-// IPv4 addresses inside the prefix of a network that translates, and how such a prefix is found.
+// IPv4 addresses embedded in a NAT64 prefix, and the discovery of the prefix.
 
 import DNSWire
 import TestSupport
@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Translation prefixes")
 struct NAT64PrefixTests {
-    /// RFC 6052 section 2.4, and the well-known prefix.
+    /// The vectors of RFC 6052 section 2.4, and the well-known prefix.
     private static let vectors = [
         ("2001:db8::/32", "2001:db8:c000:221::"), ("2001:db8:100::/40", "2001:db8:1c0:2:21::"),
         ("2001:db8:122::/48", "2001:db8:122:c000:2:2100::"), ("2001:db8:122:300::/56", "2001:db8:122:3c0:0:221::"),

@@ -1,4 +1,4 @@
-// The static list of names against a dictionary.
+// The static list of names, compared with a dictionary.
 
 import DNSWire
 import TestSupport
@@ -64,7 +64,7 @@ struct NameListTests {
 
     @Test("the digest of a file is that of FNV-1a, whatever the pieces")
     func fileDigest() {
-        // From the test suite of its authors.
+        // The vectors come from the authors' test suite.
         for (pieces, digest) in [([""], 0xCBF2_9CE4_8422_2325), (["foo", "bar"], 0x8594_4171_F739_67E8)]
             as [([String], UInt64)]
         {

@@ -1,4 +1,4 @@
-// Names from text and back, their order in a tree, and what is no name.
+// Names from text and back, their order in the tree of names, and invalid names.
 
 import DNSWire
 import TestSupport

@@ -1,18 +1,19 @@
-// What the head of a query vector says must come of it: the one reading of "expect", "client", "limit" and "reply".
+// The expected result in the head of a query vector: the only parser of "expect", "client", "limit" and "reply".
 
 import DNSWire
 import Serving
 import TestSupport
 
-/// "miss", "local", "drop REASON" or a response code; then "opt" and "question" for what the reply repeats.
+/// The outcome: "miss", "local", "drop REASON" or a response code; then "opt" and "question" for the sections that the
+/// reply repeats.
 struct QueryExpectation {
     let outcome: String
     let hasOption: Bool
     let hasQuestion: Bool
     let client: Address
-    /// What a datagram may measure; given where the outcome is a miss.
+    /// The size limit of a datagram; present if the outcome is a miss.
     let limitBytes: Int?
-    /// The whole reply to the byte, where the vector spells it out.
+    /// The exact bytes of the reply, if the vector states them.
     let replyText: String?
 
     init(_ vector: HexVector) throws {

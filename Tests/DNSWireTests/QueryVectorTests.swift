@@ -1,4 +1,4 @@
-// Client packets as files, through the fast path: on an empty cache, on a filled one, cut short, and damaged.
+// Client packets from files, through the fast path: with an empty cache, with a filled one, truncated, and damaged.
 
 import DNSWire
 import Serving
@@ -130,7 +130,7 @@ struct QueryVectorTests {
         let query = vector.bytes
         let queryFlags = UInt16(query[2]) << 8 | UInt16(query[3])
         #expect(message.id == UInt16(query[0]) << 8 | UInt16(query[1]), "\(vector)")
-        // What these three mean is defined for opcode QUERY alone, and BIND has none of them in a NOTIMP.
+        // The three flags are defined for opcode QUERY alone, and BIND sets none of them in a NOTIMP.
         let isPlain = queryFlags & 0x7800 == 0 && message.responseCode != ResponseCode.notImplemented.rawValue
         #expect(message.isReply && message.recursionAvailable == isPlain, "\(vector)")
         #expect(!message.isAuthoritative && !message.authenticData && !message.reservedBit, "\(vector)")
@@ -144,7 +144,7 @@ struct QueryVectorTests {
         }
         if let option = message.optionRecord {
             #expect(option.owner == [0] && option.recordClass == 1232, "\(vector)")
-            // DO, of valid queries.
+            // Only DO, which is copied from valid queries, may be set.
             #expect(option.ttl & 0x00FF_7FFF == 0, "\(vector)")
             #expect(option.data.isEmpty || expected.replyText != nil, "\(vector)")
         }
@@ -163,7 +163,7 @@ struct QueryVectorTests {
 
     // MARK: answers
 
-    /// More than any datagram holds: 100 records of 28 bytes at most.
+    /// An answer that is too large for any datagram: 100 records of at most 28 bytes.
     private func largeAnswer(to question: Question) -> Answer {
         let data: [UInt8] = question.type == .aaaa ? Array(repeating: 0x20, count: 16) : [192, 0, 2, 1]
         let record = ResourceRecord(owner: question.name, type: question.type, ttlSeconds: 300, data: data)

@@ -1,4 +1,4 @@
-// Answers to bytes and back: what goes in comes out, whatever the names have in common.
+// Rendered answers read back: all records return, whatever suffixes the names share.
 
 import DNSWire
 import TestSupport
@@ -147,7 +147,7 @@ struct RenderedAnswerTests {
 
     // MARK: random parts
 
-    /// Few labels, so that names share ends; some letters in upper case.
+    /// A name of few labels, so that names share suffixes; some letters are in upper case.
     private func randomName(_ random: inout SeededRandom) throws -> Name {
         let labels = ["a", "bb", "ccc", "Example", "com", "COM", "x\\.y", String(repeating: "z", count: 40)]
         let count = Int.random(in: 0...5, using: &random)

@@ -1,4 +1,4 @@
-// What was rendered comes back as the same records.
+// Rendered records are read back unchanged.
 
 import DNSWire
 import Testing

@@ -1,4 +1,4 @@
-// Answers written as replies and read back, for the tests of both.
+// Answers written as replies and read back, for the tests of writer and reader.
 
 import DNSWire
 import TestSupport
@@ -33,7 +33,7 @@ enum RenderedReply {
 }
 
 extension ResourceRecord {
-    /// What the second reader has to find.
+    /// The record that the second reader must find.
     func decoded(ageSeconds: UInt32 = 0) -> DecodedMessage.Record {
         DecodedMessage.Record(
             owner: owner.wire, type: type.rawValue, recordClass: 1,
@@ -42,7 +42,7 @@ extension ResourceRecord {
 }
 
 extension Answer {
-    /// `count` addresses from 192.0.2.0 on, without regard to where that leads.
+    /// `count` consecutive addresses from 192.0.2.0 on; they may leave that network.
     static func addresses(of name: Name, count: Int, ttlSeconds: UInt32 = 300) -> Answer {
         Answer(
             records: (0..<count).map {

@@ -1,4 +1,4 @@
-// Replies to the byte: TTLs that count down, the client's limit, OPT and extended errors.
+// The exact bytes of replies: TTLs that count down, the client's limit, OPT and extended errors.
 
 import DNSWire
 import TestSupport
@@ -128,7 +128,7 @@ struct ReplyTests {
         let reply = [UInt8](capacity: 512) { output in
             Reply.write(code: .noError, to: query, in: asked.span, into: &output)
         }
-        // RFC 7828 section 3.1: in units of 100 ms.
+        // The unit is 100 ms (RFC 7828 section 3.1).
         #expect(try DecodedMessage(reply).optionRecord?.data == (isAnswered ? [0, 11, 0, 2, 0, 100] : []))
     }
 

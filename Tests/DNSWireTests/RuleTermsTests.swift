@@ -1,4 +1,5 @@
-// The table of rule terms against the properties: a term that a merge or a row forgets would have no effect, silently.
+// The table of rule terms, compared with the properties: a term that is missing in a merge or a row would have no
+// effect.
 
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
 struct RuleTermsTests {
     private static let rows = RuleTerm.rows + RuleTerm.laterRows
 
-    /// The terms of a rule with this term alone.
+    /// The terms of a rule that has this term alone.
     private static func sample(_ row: RuleTerm) throws -> RuleTerms {
         var terms = RuleTerms()
         switch row.syntax {

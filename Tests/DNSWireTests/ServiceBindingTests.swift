@@ -1,4 +1,4 @@
-// SVCB and HTTPS records: the vectors of RFC 9460 appendix D, hints taken out, and data that is cut or damaged.
+// SVCB and HTTPS records: the vectors of RFC 9460 appendix D, removed hints, and truncated or damaged data.
 
 import DNSWire
 import TestSupport
@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Service binding")
 struct ServiceBindingTests {
-    /// "foo.example.com" and the like in wire form.
+    /// Names in wire form.
     private static let fooExampleCom = "03666f6f076578616d706c6503636f6d00"
     private static let fooExampleOrg = "03666f6f076578616d706c65036f726700"
 
@@ -25,7 +25,7 @@ struct ServiceBindingTests {
         try texts.map { try #require(Address($0)) }
     }
 
-    /// Hints of both families, both mandatory, between keys that have nothing to do with them: alpn, port, ech, 667.
+    /// Hints of both families, both mandatory, between unrelated keys: alpn, port, ech, 667.
     private static let everything = """
         0010 \(fooExampleOrg) 0000 0006 000100040006 0001 0006 026832026833 0003 0002 01bb
         0004 0008 c0000201c6336401 0005 0003 abcdef
@@ -187,8 +187,8 @@ struct ServiceBindingTests {
         }
     }
 
-    /// What holds for any data: the hints that are left are the allowed ones; a second cut finds nothing more to do;
-    /// the target is the same; and where all is allowed, well-formed data does not change.
+    /// Checks the invariants for any data: the remaining hints are the allowed ones; a second removal changes nothing;
+    /// the target is the same; and if all hints are allowed, well-formed data does not change.
     private func check(_ data: [UInt8], allowed: [Address], _ what: Comment) throws {
         let record = ResourceRecord(owner: .root, type: .https, ttlSeconds: 300, data: data)
         let cut = record.withAddressHints(allowed.contains)

@@ -1,4 +1,4 @@
-// Signed answers byte by byte: what of a message is kept for clients with and without DO, and who gets AD.
+// Signed answers byte by byte: the records that clients with and without DO get, and the AD flag.
 
 import DNSWire
 import TestSupport
@@ -32,7 +32,7 @@ struct SignedAnswerTests {
         record(zone, .soa, zone.wire + zone.wire + Array(repeating: 0, count: 18) + [1, 44])
     }
 
-    /// An uncompressed reply.
+    /// An uncompressed reply message.
     private func message(
         to question: Question, _ answers: [ResourceRecord], authority: [ResourceRecord] = [], flags: UInt16 = 0x8180
     ) -> [UInt8] {
@@ -136,7 +136,7 @@ struct SignedAnswerTests {
             let flags = try RenderedReply.message(trusted, to: client).flags
             #expect((flags & 0x20 != 0) == expected)
         }
-        // What was changed here, or has expired, is no upstream's word any more.
+        // A changed or expired answer does not count as authenticated by an upstream.
         #expect(!Answer(records: trusted.records).isAuthentic)
         #expect(!RenderedAnswer(trusted, to: question).withEveryTTL(30).isAuthentic)
         #expect(trusted.withTTL(to: 10).isAuthentic && trusted.remarked(nil).isAuthentic)

@@ -1,4 +1,4 @@
-// DNS messages on a byte stream: whatever the pieces, the messages come out whole and in order.
+// DNS messages on a byte stream: the messages come out whole and in order, whatever the sizes of the pieces.
 
 import DNSWire
 import TestSupport
@@ -28,7 +28,7 @@ struct StreamFramingTests {
             let end = min(stream.count, at + Int.random(in: 1...4000, using: &randomness))
             let piece = Array(stream[at..<end])
             at += reader.append(piece.span)
-            // Sometimes the reader is in no hurry.
+            // The reader sometimes waits.
             for _ in 0..<Int.random(in: 0...3, using: &randomness) {
                 if let message = reader.nextMessage() { received.append(message) }
             }

@@ -1,4 +1,4 @@
-// The queries we send upstream, compared with bytes written by hand.
+// The daemon's queries to upstreams, compared with bytes written by hand.
 
 import DNSWire
 import TestSupport

@@ -1,5 +1,5 @@
-// Upstream replies byte by byte: each vector says in its head what must come of it, and every vector is also cut
-// short at every byte and damaged at random. What is not tested here: the waiting and retrying around a reply.
+// Upstream replies byte by byte: each vector states its result in its head, and every vector is also truncated at every
+// byte and damaged at random. Waiting and retries are tested elsewhere.
 
 import DNSWire
 import TestSupport

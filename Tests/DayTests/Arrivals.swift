@@ -1,4 +1,4 @@
-// What is on its way to the daemon, the earliest first; what arrives at the same millisecond comes by its number.
+// The packets on their way to the daemon, earliest first; those of the same millisecond arrive by their number.
 
 struct Arrivals {
     private var heap: [(at: Int64, number: UInt64)] = []

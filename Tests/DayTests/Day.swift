@@ -1,5 +1,5 @@
-// A day in the life of the daemon on a virtual clock: real packets into the real fast path, over the real cache, behind
-// it the real resolver and the daemon's glue; clients, upstreams and time are made up from one seed.
+// A simulated day of the daemon on a virtual clock: real packets into the real fast path, over the real cache, with the
+// real resolver and the daemon's glue. Clients, upstreams and time come from one seed.
 
 import DNSWire
 import LinuxIO
@@ -13,7 +13,7 @@ struct Day: ~Copyable {
     struct Plan {
         let seed: UInt64
         let queries: Int
-        /// 100 queries a second on average.
+        /// The length of the day at 100 queries per second on average.
         var lengthMilliseconds: Int64 { Int64(queries) * 10 }
     }
 
@@ -47,12 +47,12 @@ struct Day: ~Copyable {
         let subject: Subject
         let upstream: Int
         let fate: DayUpstream.Fate?
-        /// Of no lookup.
+        /// Whether the fetch is a background measurement, which belongs to no lookup.
         let isBeside: Bool
     }
 
     private static let epoch = Instant(nanoseconds: 0)
-    /// Too small for everything that is asked in a day, so that entries are evicted.
+    /// The cache's limit, too small for a day's questions, so that entries are evicted.
     private static let cacheBytes = 4 << 20
     private static let upstreamManners = [
         DayUpstream.Manners(medianMilliseconds: 25, countsDown: true, perSecond: nil),
@@ -102,7 +102,7 @@ struct Day: ~Copyable {
         try end()
     }
 
-    /// Without clients nothing new begins, and what was begun ends.
+    /// Ends the day: clients ask no more, and all lookups end.
     private mutating func end() throws {
         var unplanned = Day.policy
         unplanned.prefetches = false
@@ -112,7 +112,7 @@ struct Day: ~Copyable {
         try account.require(running.isEmpty && resolver.lookupsInFlight == 0, "something never ended")
     }
 
-    /// Nothing is done meanwhile; the clock goes on.
+    /// Lets time pass without handling any event.
     private mutating func sleep() {
         for index in upstreams.indices {
             upstreams[index].sleeps(from: nowMilliseconds, milliseconds: Traffic.sleepMilliseconds)
@@ -127,7 +127,7 @@ struct Day: ~Copyable {
         for index in upstreams.indices { upstreams[index].timePassed(milliseconds) }
     }
 
-    /// As the daemon's loop does: what time brings first, then what has come in.
+    /// Handles deadlines before arrivals, as the daemon's loop does.
     private mutating func advance(to target: Int64) throws {
         let end = Day.epoch + .milliseconds(target)
         while true {
@@ -195,7 +195,7 @@ struct Day: ~Copyable {
         try account.require(resolver.lookupsInFlight <= Bounds.maxLookups, "too many lookups")
     }
 
-    /// What the daemon's loop does with each action.
+    /// Carries out an action as the daemon's loop does.
     private mutating func perform(_ action: Action) throws {
         switch action {
         case .fetch(let id, let question, .provider(let provider), _): try begin(id, question, provider.number)
@@ -218,7 +218,8 @@ struct Day: ~Copyable {
         case .replyExpired(let waiter, let expired, let cause):
             let client = try take(waiter)
             try give(expired.answer, expired.extendedError, to: client, .expired(cause))
-            // The system resolver is the last of them, and a provider's expired answer goes before its own.
+            // The last upstream is the system resolver. A provider's expired answer is used before the system
+            // resolver's.
             account.checkNeed(client.subject, cause.rawValue, upstreams.dropLast())
         case .fail(let waiter, let reason, _):
             let client = try take(waiter)

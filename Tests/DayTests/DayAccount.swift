@@ -1,5 +1,5 @@
-// What the day owes and what it has given: every reply against the truth, every expired answer and every failure
-// against what the upstreams could have done, and the figures.
+// The account of a simulated day: it checks every reply against the true records, and every expired answer and failure
+// against the upstreams' state, and it keeps the figures.
 
 import DNSWire
 import Resolver
@@ -21,9 +21,9 @@ struct DayAccount {
         case allDown = "all down"
     }
 
-    /// Milliseconds of the virtual clock.
+    /// The time of the virtual clock in milliseconds.
     var now: Int64 = 0
-    /// The part of it in which the machine slept.
+    /// The milliseconds in which the machine slept.
     var asleep: Int64 = 0
     var awake: Int64 { now - asleep }
     private(set) var queries = 0
@@ -31,26 +31,28 @@ struct DayAccount {
     private(set) var repeated = 0
     private(set) var repeatedThatWaited = 0
     private(set) var requests = 0
-    /// Milliseconds, of those who waited.
+    /// The waits of clients in milliseconds.
     private(set) var waits: [Int64] = []
     private(set) var expired: [StaleCause: Int] = [:]
     private(set) var failures: [Phase: Int] = [:]
-    /// Expired answers and failures given though an upstream would have answered in time: some of them in words.
+    /// Expired answers and failures that clients got though an upstream would have answered in time; the first ones,
+    /// described in words.
     private(set) var needless: [String] = []
-    /// Those without a lookup, because the question had failed shortly before, while an upstream worked again.
+    /// Expired answers and failures without a lookup: the question had failed shortly before, and an upstream works
+    /// again.
     private(set) var remembered: [String: Int] = [:]
 
     private let policy: Policy
     private var open: [Subject: Lookup] = [:]
     private var touched: [Subject] = []
-    /// By the subject's number; invented names come once.
+    /// The time of the last query by the subject's number, without invented names, which come once.
     private var lastAsked = [Int64](repeating: .min / 2, count: World.siteCount * 2)
 
     private struct Lookup {
         let startedAt: Int64
         let asleepBefore: Int64
         var running = 0
-        /// By upstream: nil when it was not asked.
+        /// The requests by upstream; nil: not asked.
         var asked: [Asked?] = [nil, nil, nil]
     }
 
@@ -59,11 +61,12 @@ struct DayAccount {
         case wouldFail
     }
 
-    /// The stamp, the time for which an answer was held back, and its age in the cache are whole seconds each.
+    /// The rounding error: the stamp, the time for which an answer was held back, and its age in the cache are whole
+    /// seconds each.
     private static let roundingMilliseconds: Int64 = 3000
-    /// RFC 8767 section 5; beyond what the stub waits for, a reply is none.
+    /// The longest wait of a client (RFC 8767 section 5). A later reply comes too late for a stub.
     private static let longestWait: Int64 = 4500
-    /// A question that comes again within ten minutes is in use.
+    /// The interval within which a repeated question counts as in use.
     private static let repeatMilliseconds: Int64 = 600_000
 
     private static let mostComplaints = 20
@@ -113,10 +116,10 @@ struct DayAccount {
         try require(age >= 0, "\(subject): an answer from the future")
         switch source {
         case .cache, .upstream:
-            // 0: the system resolver stood in.
+            // Code 0: the system resolver answered in place of the providers.
             try require(
                 reply.extendedError.map { $0 == 0 } ?? true, "\(subject): a fresh answer with an extended error")
-            // What a lookup gives without any TTL is for those who ask during it.
+            // An answer without a TTL is only for the clients that ask during its lookup.
             if case .upstream = source, ttl == 0 { break }
             try require(
                 age + Int64(ttl) * 1000 <= lifetime + DayAccount.roundingMilliseconds,
@@ -142,7 +145,7 @@ struct DayAccount {
 
     mutating func fetchBegun(_ subject: Subject, _ upstream: Int, _ fate: DayUpstream.Fate?) throws {
         requests += 1
-        // A lookup may end and another one begin within one event. A failure that may pass is repeated by the same one.
+        // A lookup may end and another one begin within one event. The same lookup repeats a transient failure.
         if let earlier = open[subject], earlier.running == 0, case .wouldAnswer = earlier.asked[upstream] {
             open[subject] = nil
         }
@@ -168,7 +171,7 @@ struct DayAccount {
     /// Closes the lookups without requests and without clients. A lookup that waits for another lookup's trial has
     /// clients and no request.
     ///
-    /// - Parameter clients: those still waiting.
+    /// - Parameter clients: the clients that still wait.
     mutating func actionsDone(waiting clients: some Collection<Day.Client>) {
         for subject in touched where open[subject]?.running == 0 {
             if !clients.contains(where: { $0.subject == subject }) { open[subject] = nil }
@@ -176,21 +179,21 @@ struct DayAccount {
         touched.removeAll(keepingCapacity: true)
     }
 
-    /// No expired answer and no failure while an upstream would have answered in time. An upstream is to blame itself
-    /// when it was not in order all the time since the lookup began, or was asked and lost the question, answered too
-    /// late or with a failure. Without a lookup, it is the memory of a failure that speaks.
+    /// Records an expired answer or a failure if an upstream would have answered in time. Exempt are upstreams that
+    /// were in trouble since the lookup began, lost the question, answered late or failed. Without a lookup, the
+    /// resolver repeats a remembered failure.
     mutating func checkNeed(_ subject: Subject, _ what: String, _ upstreams: some Collection<DayUpstream>) {
         guard let lookup = open[subject] else {
             if upstreams.contains(where: { $0.works(from: now, to: now) }) { remembered[what, default: 0] += 1 }
             return
         }
-        // What came during a sleep has not been heard.
+        // Replies that arrive during a sleep are not yet handled.
         guard lookup.asleepBefore == asleep else { return }
         let due = lookup.startedAt + Int64(policy.stale.clientTimeout / .milliseconds(1))
-        // Earlier where all providers are known to be down: then some are not asked in time.
+        // A timeout may come earlier if all providers are known to be down. Some are then not asked in time.
         guard what != StaleCause.timeout.rawValue || now >= due else { return }
         let end = min(now, due)
-        // The system resolver, which is the last, may answer only if no provider can.
+        // The system resolver, the last upstream, may answer only if no provider can.
         for (index, upstream) in upstreams.dropLast().enumerated()
         where upstream.works(from: lookup.startedAt, to: end) {
             switch lookup.asked[index] {

@@ -1,4 +1,4 @@
-// The figures of a simulated day, for people.
+// The figures of a simulated day as text.
 
 import Resolver
 import Serving

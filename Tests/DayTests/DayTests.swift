@@ -12,7 +12,7 @@ struct DayTests {
         var day = Day(Day.Plan(seed: seed, queries: Int(testSetting("DAY_QUERIES") ?? 20_000)))
         let start = clock()
         do { try day.run() } catch { Issue.record("seed \(seed): \(error)") }
-        // Processor time: what neighbours take is no fault of ours.
+        // The test measures processor time, which other processes on the machine do not affect.
         let seconds = Double(clock() - start) / Double(CLOCKS_PER_SEC)
         print(DayFigures(day.account, day.counts, processorSeconds: seconds, seed))
         #expect(day.account.needless.isEmpty, "seed \(seed)")

@@ -1,5 +1,5 @@
-// An upstream of the simulated day: how fast it answers, when it is in trouble, and whether it answers from a cache of
-// its own. The fate of a request is known when it is begun.
+// An upstream of the simulated day: its latency, its troubles, and its own cache, if it has one. The fate of a request
+// is known at its start.
 
 import DNSWire
 import Glibc
@@ -8,13 +8,13 @@ import TestSupport
 
 struct DayUpstream {
     enum Trouble {
-        /// Nothing comes back.
+        /// The upstream does not reply.
         case silent
         case failing(FetchFailure)
     }
 
     struct Spell {
-        /// Milliseconds of the virtual clock.
+        /// The start in milliseconds of the virtual clock.
         let from: Int64
         let to: Int64
         let trouble: Trouble
@@ -31,14 +31,14 @@ struct DayUpstream {
 
     struct Manners {
         let medianMilliseconds: Double
-        /// Answers with what is left in its own cache, as a resolver does; else with the owner's TTL.
+        /// Whether it answers with the remaining TTL of its own cache, as a resolver does, or with the owner's TTL.
         let countsDown: Bool
-        /// Questions per second that it takes; nil: all.
+        /// The questions per second that it accepts; nil: all.
         let perSecond: Int?
     }
 
     private let manners: Manners
-    /// By time, without overlaps.
+    /// The spells of trouble by time; they do not overlap.
     private var spells: [Spell]
     private var nextSpell = 0
     private var secondOfIssue: [Subject: Int64] = [:]
@@ -46,7 +46,7 @@ struct DayUpstream {
 
     private static let memoryMilliseconds: Int64 = 10_000
     private static let oneLostIn = 100
-    /// Two seconds more, now and then: a packet lost on the way, a busy server.
+    /// The frequency of answers that take two seconds more, as after a lost packet or at a busy server.
     private static let oneSlowIn = 200
 
     init(_ manners: Manners, spells: [Spell]) {
@@ -54,17 +54,17 @@ struct DayUpstream {
         self.spells = spells
     }
 
-    /// True when it works all the time from `start` to `end`, neither more than ten seconds ago.
+    /// Whether it works all the time from `start` to `end`, both within the last ten seconds.
     func works(from start: Int64, to end: Int64) -> Bool {
         !spells[nextSpell...].prefix { $0.from <= end }.contains { $0.to > start }
     }
 
-    /// Leaves behind what no lookup in flight can have met.
+    /// Drops the spells that ended before any lookup in flight began.
     mutating func timePassed(_ now: Int64) {
         while nextSpell < spells.count, spells[nextSpell].to < now - DayUpstream.memoryMilliseconds { nextSpell += 1 }
     }
 
-    /// Troubles to come wait for the awakening, or a short day would sleep through them.
+    /// Moves later troubles behind the sleep; otherwise a short day would sleep through them.
     mutating func sleeps(from now: Int64, milliseconds: Int64) {
         spells = spells.map {
             guard $0.from > now else { return $0 }
@@ -72,7 +72,7 @@ struct DayUpstream {
         }
     }
 
-    /// Nil: nothing will come.
+    /// The result of a request and its time; nil: no reply.
     mutating func fate(of subject: Subject, at now: Int64, in world: World, random: inout SeededRandom) -> Fate? {
         let latency = Int64(latencyMilliseconds(random: &random))
         if let spell = spells[nextSpell...].first(where: { $0.to > now }), spell.from <= now + latency {
@@ -85,7 +85,7 @@ struct DayUpstream {
     }
 
     private func latencyMilliseconds(random: inout SeededRandom) -> Double {
-        // Four uniform numbers come near enough to a normal one.
+        // The sum of four uniform numbers approximates a normal distribution.
         let normal = (0..<4).reduce(-2.0) { sum, _ in sum + Double.random(in: 0..<1, using: &random) } * sqrt(3)
         let isSlow = Int.random(in: 0..<DayUpstream.oneSlowIn, using: &random) == 0
         return manners.medianMilliseconds * exp(0.4 * normal) + (isSlow ? 2000 : 0)
@@ -111,12 +111,12 @@ struct DayUpstream {
     }
 }
 
-/// The troubles of one day, from one seed: each upstream's own, those of all together, and flaps.
+/// The troubles of one day, from one seed: those of each upstream, those of all together, and flaps.
 struct DayTroubles {
     private var ofUpstream: [[DayUpstream.Spell]] = [[], [], []]
 
     /// - Parameters:
-    ///   - length: milliseconds; the troubles of a shorter day are shorter.
+    ///   - length: the length of the day in milliseconds; a shorter day has shorter troubles.
     init(length: Int64, random: inout SeededRandom) {
         let longest = min(600_000, length / 40)
         let shared = (0..<6).map { _ in DayTroubles.span(length, longest, &random) }

@@ -1,4 +1,4 @@
-// A reply as far as the day's account needs it, read from its bytes without help from the code that wrote them.
+// A reply as far as the day's account needs it, parsed without the code that wrote it.
 
 struct GivenReply {
     let code: UInt8
@@ -8,8 +8,9 @@ struct GivenReply {
     /// The code of the first option, when it is an extended error.
     let extendedError: UInt16?
 
-    /// - Parameter questionBytes: how long the question is that was asked.
-    /// - Nil: not a reply to it, or not one that ends where it should.
+    /// Fails if the bytes are not a reply to the packet, or do not end where they should.
+    ///
+    /// - Parameter questionBytes: the length of the question section.
     init?(_ bytes: [UInt8], to packet: [UInt8], questionBytes: Int) {
         let start = 12 + questionBytes
         guard bytes.count >= start, bytes[0] == packet[0], bytes[1] == packet[1], bytes[2] & 0x80 != 0 else {
@@ -31,7 +32,7 @@ struct GivenReply {
             option.count == 6 && option[1] == 15 ? UInt16(option[4]) << 8 | UInt16(option[5]) : nil
     }
 
-    /// The second at which the owner of the name said so.
+    /// The second at which the owner of the name issued the answer.
     var secondOfIssue: Int64? {
         switch (record?.type, record?.data.count) {
         case (1, 4): number(last: 4).map { Int64($0 & 0x1FFFF) }
@@ -41,7 +42,7 @@ struct GivenReply {
         }
     }
 
-    /// What `World.mark` has put into an address.
+    /// The mark that `World.mark` has put into an address.
     var mark: UInt32? {
         switch record?.type {
         case 1: number(last: 4).map { $0 >> 17 & 0x7F }

@@ -1,5 +1,5 @@
-// When the day's clients ask, and for what: a curve over the day with a quiet night, both families of a name at once,
-// bursts, a scan of names that do not exist, and sleeps in which nothing runs at all.
+// The times and questions of the day's clients: a daily curve with a quiet night, queries for both address families at
+// once, bursts, a scan of non-existent names, and sleeps of the machine.
 
 import Glibc
 import TestSupport
@@ -8,18 +8,18 @@ struct Traffic {
     struct Visit {
         let at: Int64
         let subjects: [Subject]
-        /// Since when the machine sleeps before that.
+        /// The start of the machine's sleep before the visit; nil: none.
         let sleepsAt: Int64?
-        /// People's interests have moved on.
+        /// Whether the popularity of names changes after the visit.
         let drifts: Bool
     }
 
     private var left: Int
     private let length: Double
     private let scan: Range<Double>
-    /// In milliseconds awake, the earliest last.
+    /// The starts of the sleeps in milliseconds awake, earliest last.
     private var sleeps: [Double]
-    /// Milliseconds awake, and asleep, since the day began.
+    /// The milliseconds awake since the day began.
     private var awake = 0.0
     private var asleep: Int64 = 0
     private var invented = 0
@@ -41,7 +41,7 @@ struct Traffic {
         for index in sleeps.indices { sleeps[index] *= length }
     }
 
-    /// Nil when all queries of the day have been asked.
+    /// The next visit; nil after the last query of the day.
     mutating func next(_ world: World, random: inout SeededRandom) -> Visit? {
         guard left > 0 else { return nil }
         awake += -log(Double.random(in: .leastNonzeroMagnitude..<1, using: &random)) / visitsPerMillisecond
@@ -58,7 +58,8 @@ struct Traffic {
         return Visit(at: Int64(awake) + asleep, subjects: subjects, sleepsAt: sleepsAt, drifts: drifts)
     }
 
-    /// From a tenth at night to 1.9 times the mean in the afternoon; past the day's end it stays as it is then.
+    /// The visits per millisecond: a tenth of the mean at night, 1.9 times the mean in the afternoon. The rate stays
+    /// constant after the end of the day.
     private var visitsPerMillisecond: Double {
         0.1 / Traffic.queriesPerVisit * (1 - 0.9 * cos(2 * .pi * min(awake / length, 0.75)))
     }

@@ -1,12 +1,12 @@
-// What the day's clients ask for and what the owners of those names say: names with lifetimes, popularity that drifts,
-// and answers that carry their time of issue, so that the reader of a reply knows how old it is.
+// The names of the simulated day and their true records: names have lifetimes and drifting popularity, and answers
+// carry their time of issue, so that a reply shows its age.
 
 import DNSWire
 import Glibc
 import TestSupport
 
 struct World {
-    /// Seconds for which an answer may be used.
+    /// The seconds for which an answer may be used.
     typealias Lifetime = UInt32
 
     static let siteCount = 20_000
@@ -21,7 +21,7 @@ struct World {
     private let questions: [Question]
     private let packets: [[UInt8]]
     private let popularity: AliasTable
-    /// Site by rank.
+    /// The sites by rank.
     private var siteOfRank: [Int]
 
     private static let zone = Name("example") ?? .root
@@ -79,8 +79,8 @@ struct World {
     func exists(_ subject: Subject) -> Bool { subject.kind == .site && sites[subject.number / 2].exists }
 
     /// - Parameters:
-    ///   - secondOfIssue: when the owner said it.
-    ///   - lifetime: what is left of the owner's.
+    ///   - secondOfIssue: the second at which the owner issued the answer.
+    ///   - lifetime: the remaining part of the owner's lifetime.
     func answer(_ subject: Subject, secondOfIssue: Int64, lifetime: Lifetime) -> Answer {
         let stamp = UInt32(truncatingIfNeeded: secondOfIssue)
         guard isPositive(subject) else {
@@ -93,19 +93,19 @@ struct World {
         return Answer(records: [ResourceRecord(owner: owner, address: address, ttlSeconds: lifetime)])
     }
 
-    /// Public space. Of the name, a v4 address holds some bits only: 0 to 14, of 24 that are left beside the second.
+    /// A public address. An IPv4 address has the low seven bits of the site's number beside the 17 bits of the second.
     private static func address(_ subject: Subject, _ stamp: UInt32) -> Address {
         subject.number.isMultiple(of: 2)
             ? .v4(20 << 24 | mark(of: subject) << 17 | stamp)
             : .v6(high: 0x2606_4700 << 32 | UInt64(mark(of: subject)), low: UInt64(stamp))
     }
 
-    /// Serial number: the second of issue. No names, and timers without effect.
+    /// SOA data with the second of issue as serial number; the names are the root, and the timers have no effect.
     private static func startOfAuthority(_ stamp: UInt32, _ lifetime: Lifetime) -> [UInt8] {
         [0, 0] + [stamp, 3600, 600, 86_400, lifetime].flatMap { Address.v4($0).bytes }
     }
 
-    /// What tells the addresses of one name from those of others.
+    /// The number that distinguishes the addresses of one name from those of others.
     static func mark(of subject: Subject) -> UInt32 {
         subject.number.isMultiple(of: 2)
             ? UInt32(subject.number / 2) & 0x7F : UInt32(subject.number / 2)
@@ -115,7 +115,7 @@ struct World {
 /// A question in the world's own numbers.
 struct Subject: Hashable {
     enum Kind {
-        /// Number: twice the site's, plus one for AAAA.
+        /// The number is twice the site's, plus one for AAAA.
         case site
         /// A name that does not exist.
         case invented
@@ -129,7 +129,7 @@ struct Subject: Hashable {
         self.number = number
     }
 
-    /// One that `World` has made.
+    /// The subject of a question that `World` has made.
     init(_ question: Question) {
         let label = question.name.wire[1...].prefix(Int(question.name.wire[0]))
         let digits = label.dropFirst().reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }

@@ -1,4 +1,4 @@
-// What the checks of the daemon and its port say.
+// The findings of the checks of the daemon and its port.
 
 import Control
 import Testing

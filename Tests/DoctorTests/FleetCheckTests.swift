@@ -1,4 +1,4 @@
-// What the check of a fleet says.
+// The findings of the fleet check.
 
 import Control
 import Testing

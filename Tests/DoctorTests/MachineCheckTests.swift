@@ -1,4 +1,4 @@
-// What is said of files, buffers, containers and settings.
+// The findings about files, buffers, containers and settings.
 
 @testable import httpdnsctl
 import Testing

@@ -1,4 +1,4 @@
-// Whether programs find the daemon, from every state of resolv.conf and nsswitch.conf that is told apart.
+// The check whether programs find the daemon, in every distinguished state of resolv.conf and nsswitch.conf.
 
 import DNSWire
 @testable import httpdnsctl
@@ -50,7 +50,7 @@ struct ResolvConfCheckTests {
         #expect(findings.count == 1 && findings[0].text.contains(words), "\(findings)")
     }
 
-    @Test("a file that is not there, or not for everybody, is a fault")
+    @Test("a file that is missing, or not readable for all users, is a fault")
     func access() {
         #expect(check(.missing).findings.map(\.gravity) == [.fault])
         #expect(check(.dangling(to: "../run/x")).findings[0].text.contains("../run/x"))

@@ -1,4 +1,4 @@
-// What is said of providers, nameservers, certificates, the clock and IPv6.
+// The findings about providers, nameservers, certificates, the clock and IPv6.
 
 @testable import httpdnsctl
 import Testing
@@ -133,7 +133,7 @@ struct UpstreamCheckTests {
         #expect(clock(1_800_000_000, [], nil).findings.isEmpty)
     }
 
-    @Test("authorities matter to those who need them")
+    @Test("authorities matter only to their users")
     func authorities() {
         #expect(AuthorityCheck(system: .empty, usersOfSystem: [], files: []).findings.isEmpty)
         let empty = AuthorityCheck(system: .empty, usersOfSystem: ["probe", "a", "b", "c"], files: []).findings
@@ -148,7 +148,7 @@ struct UpstreamCheckTests {
     private let route =
         "00000000000000000000000000000000 00 00000000000000000000000000000000 00 fe80000000000000000000000000000a "
         + "00000400 00000001 00000000 00000003     eth0\n"
-    /// Every machine has it: what no other route takes is rejected.
+    /// The route of every machine that rejects packets without any other route.
     private let rejection =
         "00000000000000000000000000000000 00 00000000000000000000000000000000 00 00000000000000000000000000000000 "
         + "ffffffff 00000001 00000000 00200200       lo\n"

@@ -5,7 +5,7 @@ import HTTPDNS
 
 extension RawExchange {
     private static let at600SecondsBefore = at(1_755_525_250_000, nonce: Array(0x20...0x2F))
-    /// Where the client is, the lab only knows when it is told.
+    /// The lab's context, with the client's address that the vendor's replies contain.
     private static let server = at(1_755_525_250_000, nonce: Array(0x20...0x2F), subnet: "42.120.74.99")
     private static let aliyun = questions("www.aliyun.com", .a, .aaaa)
 
@@ -18,7 +18,7 @@ extension RawExchange {
                 zone: "www.aliyun.com. 57 A 192.0.2.10",
                 target: "/100000/sign_d?host=www.aliyun.com&query=4&t=1755525850&s=e08d0e437db0573140c82b80ebc38496",
                 contentType: "application/json",
-                // The lab has one TTL, what is left of it: the vendor's example has an origin_ttl of 120.
+                // The lab has only the remaining TTL; the vendor's example has an origin_ttl of 120.
                 body: .bytes(
                     #"{"host":"www.aliyun.com","ips":["192.0.2.10"],"ttl":57,"origin_ttl":57,"#
                         + #""client_ip":"42.120.74.99"}"#),
@@ -54,7 +54,7 @@ extension RawExchange {
                 + #"7uEWRhOmNcCXcXdmNlNAPQL+8QzVt+hjKQHEk0z/wee/crn1+dU="}"#,
             addresses: "192.0.2.10 192.0.2.11")
 
-    /// Empty, and a test that fails for it, if the dialect does not take the keys.
+    /// The exchange; if the dialect refuses the keys, an empty list, for which a test fails.
     private static func version2(
         _ name: String, cipher: AliCloudEncryption, zone: String, target: String, body: String, addresses: String
     ) -> [RawExchange] {
@@ -66,7 +66,7 @@ extension RawExchange {
             RawExchange(
                 name: name, dialect: dialect, questions: aliyun, client: at600SecondsBefore, server: server, zone: zone,
                 negativeTTLSeconds: 300, target: target,
-                // With a session id, which is not signed and which we don't send.
+                // The vendor's example has a session ID, which is not signed and which the daemon does not send.
                 vendorsTarget: target + "&sid=AbCdEf012345", contentType: "application/json", body: .bytes(body),
                 answers: ["www.aliyun.com 60 \(addresses)", "www.aliyun.com 300"])
         ]

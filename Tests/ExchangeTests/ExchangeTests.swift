@@ -1,5 +1,5 @@
-// The raw exchanges of providers.md, over the HTTP client that the daemon uses and a socket, with the lab behind it:
-// the bytes that arrive there, the bytes that come back, and what they are taken for.
+// The raw exchanges of providers.md over the daemon's HTTP client and a socket to the lab: the bytes that arrive there,
+// the bytes of the reply, and the parsed answers.
 
 import DNSWire
 import Glibc
@@ -52,12 +52,12 @@ struct ExchangeTests {
     }
 }
 
-/// The lab on a port of its own, with the clock and the chance of an exchange, and a client that asks it once.
+/// The lab on a port of its own, with an exchange's clock and nonce, and a client that sends it one request.
 private struct LabServer: ~Copyable {
     private let listener: HTTPListener
     private let log = Log()
 
-    /// What came, by threads of the listener.
+    /// The requests, received by the listener's threads.
     private final class Log: Sendable {
         let requests = Mutex<[HTTPRequest]>([])
     }
@@ -95,7 +95,7 @@ private final class OneTransfer {
     private let watched = Watched()
     private let client: HTTPClient
 
-    /// What the daemon does before its first thread.
+    /// Prepares the process as the daemon does before its first thread.
     private static let isPrepared: Bool = {
         signal(SIGPIPE, SIG_IGN)
         return (try? HTTPClient.prepareProcess()) != nil
@@ -108,7 +108,7 @@ private final class OneTransfer {
         }
     }
 
-    /// The client ends it in time, so this ends.
+    /// The reply to the request. The client's own time-out bounds the wait.
     func reply(to request: TransferRequest) throws -> HTTPReply {
         _ = client.start(request, now: Clock.now())
         while true {
@@ -126,7 +126,7 @@ private final class OneTransfer {
             let events = (wants == .write ? 0 : POLLIN) | (wants == .read ? 0 : POLLOUT)
             return pollfd(fd: descriptor, events: Int16(events), revents: 0)
         }
-        // A step of libcurl's timers is never far away; more precision would save nothing here.
+        // The timers of libcurl are coarse, so more precision would not help.
         _ = unsafe poll(&polled, nfds_t(polled.count), 10)
         for entry in polled where entry.revents != 0 {
             let has = { (events: Int32) in Int32(entry.revents) & events != 0 }

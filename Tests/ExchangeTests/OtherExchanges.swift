@@ -36,7 +36,7 @@ extension RawExchange {
             dialect: DoHDialect(url: "/dns-query"), questions: questions("www.example.com", .a),
             client: at(1_755_525_250_000), server: at(1_755_525_250_000),
             zone: "www.example.com. 128 A 192.0.2.10",
-            // Ours has an OPT record.
+            // The daemon's query has an OPT record.
             target: "/dns-query?dns=AAABAAABAAAAAAABA3d3dwdleGFtcGxlA2NvbQAAAQABAAApBNAAAAAAAAA",
             vendorsTarget: "/dns-query?dns=AAABAAABAAAAAAAAA3d3dwdleGFtcGxlA2NvbQAAAQAB",
             headers: ["Accept": "application/dns-message"], contentType: "application/dns-message", body: .any,

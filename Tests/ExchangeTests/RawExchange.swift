@@ -1,5 +1,4 @@
-// One exchange as providers.md writes it down: what is asked, when, and the bytes that go over the wire in both
-// directions.
+// One exchange of providers.md: the questions, the time, and the bytes that go over the wire in both directions.
 
 import DNSWire
 import HTTPDNS
@@ -7,32 +6,32 @@ import Testing
 
 struct RawExchange: Sendable, CustomTestStringConvertible {
     let name: String
-    /// Its URL is a path, as the daemon has it: where the server is dialled is not the dialect's business.
+    /// The dialect; its URL is a path, because the dialect does not choose the server's address.
     let dialect: any Dialect
     let questions: [Question]
-    /// The clock and the chance of the two sides.
+    /// The clock and the nonce of the two sides.
     let client: DialectContext
     let server: DialectContext
-    /// Records of the names that are asked for; the root is a zone, so that they lie in one.
+    /// The records of the names in question; the zone is the root, so that it holds all of them.
     let zone: String
-    /// What is said of the lifetime of emptiness.
+    /// The TTL of negative answers.
     var negativeTTLSeconds = 60
-    /// What stands in our request line.
+    /// The target of the daemon's request line.
     let target: String
-    /// What stands in the vendor's, if that is something else.
+    /// The target of the vendor's request line, if it differs.
     var vendorsTarget: String?
     var headers: [String: String] = [:]
     let contentType: String
     let body: Body
-    /// As "NAME TTL ADDRESS...", or "NAME TTL" where there is none.
+    /// The answers as "NAME TTL ADDRESS...", or "NAME TTL" without addresses.
     let answers: [String]
 
     enum Body: Sendable {
         case bytes(String)
-        /// The same values, whatever the order of the members. Not the client's address, where a dialect doesn't say
-        /// it: the lab does not know it.
+        /// The same values in any order. The client's address is left out if the dialect does not send it, because the
+        /// lab does not know it.
         case json(String)
-        /// As the dialect writes it: the vendor's example shows none.
+        /// Any body of the dialect, because the vendor's example shows none.
         case any
     }
 
@@ -40,7 +39,7 @@ struct RawExchange: Sendable, CustomTestStringConvertible {
 
     static let all: [RawExchange] = tencent + alibaba + others
 
-    /// What a context has in these vectors when nothing is said about it.
+    /// The nonce of vectors that state none.
     static let anyNonce = [UInt8](0x10...0x1F)
 
     static func at(_ unixMilliseconds: Int64, nonce: [UInt8] = anyNonce, subnet: String? = nil) -> DialectContext {

@@ -1,4 +1,4 @@
-// Which flushes of a stream are carried out: each once, whichever server has it, and none is missed after a time away.
+// The flushes of a stream: a member carries out each once, from whichever server, and misses none after an absence.
 
 import DNSWire
 import Testing
@@ -13,7 +13,7 @@ import Testing
 
     init() throws { keys = try FleetKeys([[UInt8](repeating: 7, count: 32)]) }
 
-    /// An order of so many seconds ago.
+    /// An order that was given this many seconds ago; `numberedAgo` is the age in its number, if it differs.
     private func element(_ number: Int, secondsAgo: Int64, numberedAgo: Int64? = nil) throws -> FlushElement {
         let time = present - secondsAgo * 1000
         let order = try FlushOrder(QuestionScope(names[number])).bytes(at: RedisTime(time), keys)
@@ -21,7 +21,7 @@ import Testing
         return FlushElement(try #require(FlushNumber(Array("\(numbered)-\(number)".utf8))), order)
     }
 
-    /// Reads the whole stream.
+    /// Reads the whole stream of a server.
     private func read(
         _ elements: [FlushElement], of server: String, _ log: inout FlushLog, secondsAgo: Int64 = 0
     ) -> FlushLog.Update {
@@ -37,11 +37,11 @@ import Testing
         var log = FlushLog()
         log.restore(nil)
         let (old, missed) = (try element(0, secondsAgo: 100), try element(1, secondsAgo: 30))
-        // A new member has nothing that was flushed.
+        // A new member has no answers from before its start, so it carries out no earlier flush.
         #expect(read([old], of: "a", &log, secondsAgo: 60).scopes.isEmpty)
         let others = try element(2, secondsAgo: 200)
         #expect(read([others], of: "b", &log, secondsAgo: 20).scopes == scopes(2))
-        // Back at the first one, where something was flushed meanwhile.
+        // The member returns to the first server, where a flush was added meanwhile.
         #expect(read([old, missed], of: "a", &log).scopes == scopes(1))
         #expect(log.age(of: Question(names[1], .a), now: now) == .seconds(30))
     }
@@ -67,7 +67,7 @@ import Testing
         #expect(log.age(of: Question(names[0], .a), now: now) == .seconds(500))
         let ofOther = [try element(2, secondsAgo: 450), try element(3, secondsAgo: 350)]
         #expect(read(ofOther, of: "unix:/run/b", &log).scopes == scopes(3))
-        // Of a server that was never read, nothing was carried out.
+        // The member has never read the third server, so it has carried out no flush of it.
         var another = FlushLog()
         another.restore(note)
         #expect(read([before, since], of: "third", &another).scopes == scopes(0, 1))
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// Redis keeps 1,000. A member that was away for more cannot know which others there were.
+    /// Redis keeps 1,000 flushes. A member that has missed more cannot know the scopes of the removed ones.
     @Test func afterTooManyEverythingIsFlushed() throws {
         var log = FlushLog()
         log.restore(nil)
@@ -87,17 +87,17 @@ import Testing
         let last = try (1...FlushAges.maxCount).map { try element($0, secondsAgo: 1500) }
         #expect(read(last, of: "a", &log, secondsAgo: 500).scopes == [.everything])
         #expect(log.age(of: Question(.root, .a), now: now) == .seconds(1000))
-        // It has read the first one of these.
+        // The member has already read the first of these flushes.
         let next = Array(last.dropFirst()) + [try element(0, secondsAgo: 1)]
         #expect(read(next, of: "a", &log).scopes == scopes(0))
-        // A new member has nothing to flush, and does not know what was flushed before either.
+        // A new member has no answers to flush, and does not know the earlier flushes.
         var new = FlushLog()
         new.restore(nil)
         #expect(read(last, of: "a", &new).scopes.isEmpty)
         #expect(new.age(of: Question(.root, .a), now: now) == .seconds(1500))
     }
 
-    /// Redis was not there when the member started, and it has answers by now.
+    /// Redis was not reachable when the member started, and the member has cached answers since.
     @Test func aFlushAfterTheStartIsCarriedOutWithTheFirstReading() throws {
         var log = FlushLog()
         log.start(now: now - .seconds(100))
@@ -107,7 +107,7 @@ import Testing
         #expect(read([before, since], of: "a", &log).scopes == scopes(1))
     }
 
-    /// Anybody who can write to Redis can add elements. They displace nothing, and are no marks.
+    /// Any program that can write to Redis can add elements. They displace no flush and do not count as read positions.
     @Test func elementsOfOthersChangeNothing() throws {
         var log = FlushLog()
         log.restore(nil)
@@ -124,7 +124,7 @@ import Testing
         #expect(read([order], of: "a", &next).scopes.isEmpty)
     }
 
-    /// More than are remembered one by one.
+    /// The other server has more flushes than the log remembers one by one.
     @Test func manyFlushesOfOneServerHideNoneOfAnother() throws {
         var log = FlushLog()
         log.restore(nil)
@@ -137,11 +137,12 @@ import Testing
         #expect(read([order, try element(1, secondsAgo: 3500)], of: "a", &log).scopes == scopes(1))
     }
 
-    /// But for one that is read more than 10 s after it was given, while Redis still numbers by the former time.
+    /// An exception is a flush that is read more than 10 s after it was given, while Redis still numbers by the former
+    /// time.
     @Test func aClockThatIsSetBackHidesNoFlush() throws {
         var former = FlushLog()
         former.restore(nil)
-        // An hour ahead.
+        // The clock of the first reading is an hour ahead.
         let note = read([], of: "a", &former, secondsAgo: -3600).note
         // Redis numbers by the former time.
         let new = try element(0, secondsAgo: 1, numberedAgo: -3600)

@@ -1,4 +1,4 @@
-// Flushes of a fleet: orders that only members can give, their numbers, and which questions they concern.
+// Flushes of a fleet: orders that only members can give, their numbers, and their scopes.
 
 import DNSWire
 import Testing
@@ -46,7 +46,7 @@ import Testing
         }
         #expect(isRefused(order + [0], keys))
         #expect(isRefused(order, try FleetKeys([[UInt8](repeating: 8, count: 32)])))
-        // Put again later.
+        // A copy of the order that is added again after 10 s is refused.
         #expect(!isRefused(order, after: 9000, keys) && isRefused(order, after: 11_000, keys))
         // After the clock was set back by an hour, elements are numbered by the former time.
         let former = RedisTime(given.milliseconds + 3_600_000)
@@ -71,12 +71,12 @@ import Testing
         for number in 0..<FlushAges.maxCount {
             flushes.add(QuestionScope(Name("n\(number).example")!), at: now, now: now)
         }
-        // It may have concerned any question.
+        // The forgotten flush may have concerned any question.
         for question in [Question(name, .a), Question(Name("other.example")!, .a)] {
             #expect(flushes.age(of: question, now: now) == .seconds(5))
         }
         #expect(flushes.age(of: Question(Name("n0.example")!, .a), now: now) == .zero)
-        // No answer lives for so long.
+        // The flush is older than the longest TTL.
         let later = now + .seconds(7 * 24 * 3600)
         flushes.add(QuestionScope(name), at: later, now: later)
         #expect(flushes.age(of: Question(Name("n0.example")!, .a), now: later) ?? .seconds(1 << 40) > .seconds(604_800))
@@ -88,7 +88,7 @@ import Testing
         for second in 0..<2 * FlushAges.maxCount {
             flushes.add(QuestionScope(name), at: now + .milliseconds(second), now: now)
         }
-        // One that was put before, and is read later.
+        // The flush was given earlier and is read later.
         flushes.add(QuestionScope(name), at: now - .seconds(60), now: now)
         #expect(flushes.age(of: Question(name, .a), now: now + .seconds(2)) == .milliseconds(1))
         #expect(flushes.age(of: Question(Name("n0.example")!, .a), now: now) == .seconds(9))

@@ -1,4 +1,4 @@
-// Which calls a member makes, and what it believes of their replies. Whole fleets are simulated with the resolver.
+// The calls of a member, and its checks of the replies. ResolverTests simulate whole fleets.
 
 import DNSWire
 import Testing
@@ -19,7 +19,7 @@ import Testing
         FleetConfiguration(keys: keys, site: "s", member: "host-1", share: share)
     }
 
-    /// In use, with Redis's time known.
+    /// Makes the member use Redis and know its time.
     private mutating func join(_ share: Set<SharedKind> = Set(SharedKind.allCases)) {
         member.configure(terms(share), now: start)
         member.restore([:])
@@ -29,7 +29,7 @@ import Testing
         for call in member.takeCalls() {
             member.replied(to: call, .presence(time, count: 4), sentAt: start, now: start)
         }
-        // Notes the size.
+        // The second announcement notes the size.
         member.announce([1], now: start)
         _ = (member.takeCalls(), member.takeOutcomes())
     }
@@ -79,7 +79,7 @@ import Testing
         #expect(member.knowsFlushes)
     }
 
-    /// An answer that is not shared counts for the budget all the same.
+    /// An answer that is not shared also counts for the budget.
     @Test mutating func aBudgetConcernsAllRequests() {
         provider.questionsPerSecond = 50
         join()
@@ -90,7 +90,7 @@ import Testing
         #expect(call.script == .pace && call.arguments.map(text) == ["20000", "200000"])
         member.replied(to: call, .deferred(time, demand: 0, for: .milliseconds(300)), sentAt: start, now: start)
         #expect(member.takeOutcomes() == [.deferred(1, until: start + .milliseconds(300))])
-        // The last resort waits longer for its turn.
+        // A request of last resort may wait longer for its turn.
         fetch.isLastResort = true
         _ = member.begin(2, fetch, now: start)
         call = member.takeCalls()[0]
@@ -99,7 +99,7 @@ import Testing
         #expect(member.takeOutcomes().isEmpty && member.nextDeadline == start + .seconds(3))
         _ = member.timePassed(now: start + .seconds(3))
         #expect(member.takeOutcomes() == [.ask(2)])
-        // Without Redis, the share of one of four.
+        // Without Redis, the member has the share of one of four.
         let later = start + .seconds(9)
         member.switchedOff(now: later)
         fetch.isLastResort = false
@@ -108,7 +108,7 @@ import Testing
         #expect(deferred == [.deferred(6, until: later + .milliseconds(40))])
     }
 
-    /// A request that waits for its turn and is not wanted any more, or has ended before the reply, was not made.
+    /// A request that was abandoned before its turn or before the reply was not sent.
     @Test mutating func aTurnThatIsNotUsedIsGivenBack() {
         provider.questionsPerSecond = 10
         join()
@@ -131,7 +131,7 @@ import Testing
                 #expect(given[0].keys == (isShareable ? [call.keys[3]] : call.keys))
             }
         }
-        // What was sent has used its turn.
+        // A request that was sent has used its turn.
         _ = member.begin(2, Membership.Fetch(question, at: provider), now: start)
         let call = member.takeCalls()[0]
         member.replied(to: call, .ours(time, demand: 0, after: wait), sentAt: start, now: start)
@@ -141,7 +141,7 @@ import Testing
         #expect(member.takeCalls().map(\.script) == [.release])
     }
 
-    /// An answer in flight during a flush is as old as its question: nobody uses it.
+    /// An answer that was in flight during a flush is as old as its question, so it is not used.
     @Test mutating func anAnswerIsDatedByItsQuestion() throws {
         join()
         var other = Membership(token: "other")
@@ -191,7 +191,7 @@ import Testing
         #expect(text(member.takeCalls()[0].arguments[5]) == "5000")
     }
 
-    /// After a restart of Redis, members come back one by one: none may take its share for that of few.
+    /// Members come back one by one after a restart of Redis. None may take the share of a small fleet.
     @Test mutating func theFleetDoesNotSeemSmallBecauseRedisWasLost() {
         join()
         func tell(_ count: Int, after seconds: Int64) {
@@ -231,7 +231,7 @@ import Testing
         #expect(member.takeOutcomes().isEmpty)
     }
 
-    /// A lost flush must not come back with Redis, nor an old one be carried out again.
+    /// A lost flush must not come back with Redis, and an old one must not be carried out again.
     @Test mutating func anOrderIsCarriedOutOnce() throws {
         join()
         let scope = QuestionScope(question.name)
@@ -253,7 +253,7 @@ import Testing
             member.switchedOn("redis", now: start)
             #expect(read([element], at: later, after: .seconds(65)).isEmpty)
         }
-        // Another Redis, whose clock is behind.
+        // The member uses another Redis, whose clock is behind.
         member.switchedOff(now: start)
         member.switchedOn("redis", now: start)
         let behind = RedisTime(time.milliseconds - 3_600_000)
@@ -265,14 +265,14 @@ import Testing
         #expect(read([another], at: RedisTime(new.milliseconds + 1), after: .seconds(67)) == [.flush(scope)])
     }
 
-    /// What Redis says of a value is not believed: only what the member wrote into it.
+    /// The member trusts only the time inside an authenticated value, not the time that Redis reports.
     @Test mutating func aValueHasToBeAsYoungAsItIsWanted() throws {
         join()
         member.flushed(QuestionScope(question.name), now: start)
         let now = start + .seconds(20)
         let fetch = Membership.Fetch(question, at: provider)
         let shared = SharedAnswer(Answer(records: [record()]), from: "p", by: "host-2")
-        // It was put 5 s before the flush, or 5 s after it.
+        // The value was stored 5 s before the flush, or 5 s after it.
         for (put, isUsed) in [(-5000, false), (5000, true)] as [(Int64, Bool)] {
             _ = member.begin(1, fetch, now: now)
             let call = member.takeCalls()[0]
@@ -293,7 +293,8 @@ import Testing
         }
     }
 
-    /// A refresh wants an answer that lives longer than its own. What the provider has just told is as good as it gets.
+    /// A refresh wants an answer that lives longer than its own. A value that the provider has just given is the best
+    /// available.
     @Test mutating func aPublicationEndsTheWaitHoweverShortItLives() throws {
         join()
         var fetch = Membership.Fetch(question, at: provider)
@@ -327,7 +328,8 @@ import Testing
         #expect(member.takeOutcomes() == [.ask(1)])
     }
 
-    /// Anybody who can send messages could make it give back leases, or touch keys that are not the fleet's.
+    /// Any program that can send messages could otherwise make the member give back leases, or touch keys outside the
+    /// fleet.
     @Test mutating func messagesLeadToNothingThatOnlyMembersMayDo() throws {
         join()
         let ofOthers = [keys.name("f one"), keys.name("b: one"), keys.name("e:0 all"), "h1:00000000:e:0 one"]
@@ -355,7 +357,7 @@ import Testing
         }
     }
 
-    /// A path or a stopped process can hold a reply for long.
+    /// A network path or a stopped process can delay a reply for a long time.
     @Test func aLateReplyDoesNotTellTheTime() {
         var clock = RedisClock()
         clock.set(time, sentAt: start - .seconds(9), now: start)
@@ -372,7 +374,7 @@ import Testing
         for _ in 0..<3 { member.reportEvidence(evidence, now: start) }
         let calls = member.takeCalls()
         #expect(calls.map(\.script) == [.evidence])
-        // Its own.
+        // The message is the member's own.
         member.heard(calls[0].arguments[0], on: member.channels[2], now: start)
         #expect(member.takeOutcomes().isEmpty)
         let other = try SharedEvidence(question.name, .v4(8)).bytes(by: [1], at: time, keys)
@@ -380,7 +382,7 @@ import Testing
             member.heard(other, on: member.channels[2], now: start + after)
         }
         #expect(member.takeOutcomes() == [.evidence(SharedEvidence(question.name, .v4(8)))])
-        // What was heard is not told again.
+        // The member does not repeat evidence that it has received.
         member.reportEvidence(SharedEvidence(question.name, .v4(8)), now: start)
         #expect(member.takeCalls().isEmpty)
         let old = try SharedEvidence(question.name, .v4(9)).bytes(
@@ -412,7 +414,7 @@ import Testing
         #expect(FleetMembers(count: 0, records: []).maxMemoryBytes == nil)
     }
 
-    /// Nothing is waited for, and nothing is asked of a Redis that is not used.
+    /// Without Redis, a member neither waits nor calls.
     @Test mutating func aMemberAloneMakesNoCalls() {
         member.configure(terms(), now: start)
         member.restore([:])

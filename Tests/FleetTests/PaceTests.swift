@@ -1,4 +1,4 @@
-// A pace without bursts, which all requests to a provider keep together.
+// A pace without bursts that all requests to a provider share.
 
 import DNSWire
 import TestSupport
@@ -40,7 +40,7 @@ import Testing
         #expect((255...265).contains(times.count))
     }
 
-    /// Turns that are given back, in any order, are taken again, and no second has more requests for that.
+    /// Turns that are given back in any order are taken again, and no second has more requests than the rate.
     @Test mutating func aTurnThatIsGivenBackGoesToTheNextRequest() {
         var chance = SeededRandom(seed: 3)
         var sent: [Duration] = []
@@ -54,7 +54,7 @@ import Testing
             }
         }
         for time in sent { #expect(sent.count { time <= $0 && $0 < time + .seconds(1) } <= 50) }
-        // Half of all turns were given back.
+        // About half of all turns were given back.
         #expect((495...511).contains(sent.count), "\(sent.count)")
     }
 
@@ -67,7 +67,7 @@ import Testing
         #expect(take(.milliseconds(100), after: .milliseconds(3900)) == .milliseconds(200))
     }
 
-    /// 50 members at the moment at which Redis is lost: each has had its requests of the last second from it.
+    /// The case of 50 members at the loss of Redis: each has made its requests of the last second by turns from Redis.
     @Test mutating func afterRedisIsLostAMemberWaitsForItsShare() {
         pace.granted(interval: .seconds(1), after: .milliseconds(100), now: start)
         #expect(take(.seconds(1), after: .zero) == nil)

@@ -1,4 +1,4 @@
-// When Redis is used, by what was heard of it.
+// The use of Redis, decided by its replies and time-outs.
 
 import DNSWire
 import Testing
@@ -31,7 +31,7 @@ import Testing
         #expect(breaker.isInUse)
         breaker.timedOut(now: start)
         #expect(!breaker.isInUse && breaker.testAt == start + .seconds(1) && breaker.trips == 1)
-        // The others that wait time out, too, and change nothing.
+        // The other waiting calls time out as well and change nothing.
         breaker.timedOut(now: start + .milliseconds(1))
         #expect(breaker.testAt == start + .seconds(1) && breaker.trips == 1)
     }

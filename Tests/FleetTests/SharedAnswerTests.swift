@@ -1,4 +1,4 @@
-// What a member believes: its own fleet's answers, for the entry that it asked for, and nothing else.
+// The values that a member accepts: its own fleet's answers for the requested entry.
 
 import DNSWire
 import TestSupport
@@ -33,7 +33,7 @@ import Testing
                 question, entry: entry, asked: time, at: time, keys))
     }
 
-    /// Nil: the value is used.
+    /// Why the value is refused; nil: it is used.
     private static func refusal(
         _ bytes: [UInt8], entry: String = "h1:0:x", now: RedisTime = put, _ keys: FleetKeys
     ) -> Refusal? {
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    /// What a client may see of an answer: AD of a provider that validates, and an extended error.
+    /// The parts of an answer that clients may see: AD of a validating provider, and an extended error.
     @Test func whatAnswersCarryBesideRecordsSurvives() throws {
         let keys = try Self.keys(1)
         for answer in [
@@ -144,7 +144,7 @@ import Testing
         for count in value.indices { #expect(Self.refusal(Array(value[..<count]), keys) != nil, "\(count)") }
         #expect(Self.refusal(value + [0], keys) != nil)
         #expect(Self.refusal([UInt8](repeating: 1, count: SharedAnswer.maxBytes + 1), keys) == .malformed)
-        // A flush is no answer.
+        // A flush order is not an answer.
         let order = try FlushOrder(.everything).bytes(at: Self.put, keys)
         #expect(Self.refusal(order, entry: "flushes", keys) == .unauthenticated)
     }
@@ -160,7 +160,7 @@ import Testing
         #expect(Self.refusal(newer, entry: entries[0], new) == nil)
     }
 
-    /// 100,000 values that are not to be used: forged, changed, cut, of another site, and put again too late.
+    /// 100,000 unusable values: forged, changed, truncated, of another site, and stored again too late.
     @Test func ofManyWrongValuesNoneIsUsed() throws {
         let (keys, others) = try (Self.keys(1), Self.keys(2))
         let entry = try keys.entries(Self.terms())[0]

@@ -1,4 +1,4 @@
-// Billed questions of all members: none is lost, and no sum counts that no member has made.
+// The billed questions of all members: none is lost, and only sums of members count.
 
 import DNSWire
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import Fleet
 
 @Suite struct SharedBillsTests {
-    /// Does what the script of sums does.
+    /// A model of the script of sums.
     private struct Values {
         var values: [String: [UInt8]] = [:]
 
@@ -73,12 +73,12 @@ import Testing
         tell(&other)
         tell(&one)
         #expect(one.billed("a") == 10 && other.billed("a") == 10)
-        // Accounts of former periods are given up.
+        // The member drops accounts of former periods.
         for number in 0..<64 { one.bill("b\(number)", 1, own: 1) }
         #expect(one.billed("a") == nil)
     }
 
-    /// Redis may have taken a call that it did not reply to, or not.
+    /// Redis may or may not have carried out a call without a reply.
     @Test mutating func questionsInALostCallAreCountedOnce() throws {
         for isTaken in [true, false] {
             redis = Values()
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    /// What another program writes, what was moved or is put again: the members' own sum comes back.
+    /// A sum that another program has written, moved or stored again is replaced by the members' own.
     @Test mutating func aSumThatNoMemberHasMadeIsNone() throws {
         var (one, other) = (try member("one"), try member("other"))
         for account in ["a", "b"] { one.bill(account, 500, own: 500) }
@@ -126,7 +126,7 @@ import Testing
         #expect((one.refusals.values.reduce(0, +) + other.refusals.values.reduce(0, +)) >= 4)
     }
 
-    /// Each member adds what it has counted itself, once.
+    /// Each member adds its own count once.
     @Test mutating func aSumIsCountedAnew() throws {
         var (one, other, away) = (try member("one"), try member("other"), try member("away"))
         var liar = try member("liar")
@@ -149,14 +149,14 @@ import Testing
             tell(&liar)
         }
         #expect(one.billed("a") == 31 && other.billed("a") == 31 && liar.billed("a") == 31)
-        // One that comes back with the former sum learns of it.
+        // A member that comes back with the former sum learns the new one.
         var back = try member("back", notes: notes)
         back.bill("a", 0, own: 5)
         #expect(back.billed("a") == 1_000_035)
         tell(&back)
         tell(&one)
         #expect(back.billed("a") == 36 && one.billed("a") == 36)
-        // Redis loses the new sum: the former one does not come back.
+        // Redis loses the new sum; the former one must not come back.
         redis.values = [:]
         tell(&one)
         tell(&back)
@@ -167,7 +167,7 @@ import Testing
         #expect(last.billed("a") == 36)
     }
 
-    /// Redis and all members start anew, as after a loss of power.
+    /// Redis and all members restart, as after a power failure.
     @Test mutating func sumsSurviveAStart() throws {
         let account = "json https://dns.example/ a, month until 1"
         var first = try member("first")
@@ -184,7 +184,7 @@ import Testing
         third.bill(account, 1, own: 1)
         tell(&third)
         #expect(third.billed(account) == 901)
-        // Before the store was read, nothing replaces its notes.
+        // Before the member has read the store, it writes no notes.
         var early = Membership(token: "early")
         early.configure(FleetConfiguration(keys: try FleetKeys([Self.old]), site: "s", member: "early"), now: start)
         early.switchedOn("redis", now: start)
@@ -197,7 +197,7 @@ import Testing
         #expect(!early.takeOutcomes().contains { if case .note = $0 { true } else { false } })
         early.restore(notes)
         #expect(early.billed("b") == 8)
-        // Nothing else is believed.
+        // The member ignores any other note.
         for note in ["", "x", "-5 a", "99999999999999999 a", "5", "\n\n", "1/ a", "1/-1 a", "1/2/3 a"] {
             var other = Membership(token: "other")
             other.restore([.bills: note, .size: note])
@@ -214,7 +214,7 @@ import Testing
         #expect(one.billed("a") == 200 && redis.values.count == 41)
     }
 
-    /// While the keys are changed, members have the old one, both, or the new one.
+    /// While the operator changes the keys, members have the old one, both, or the new one.
     @Test mutating func membersWithOneKeyAndWithBothCountTogether() throws {
         for keys in [
             [[Self.old], [Self.old, Self.new]], [[Self.old, Self.new], [Self.new, Self.old]],

@@ -1,4 +1,5 @@
-// Who asks the provider: one member of those that miss an entry at the same time, and everybody if Redis is no help.
+// The members' requests to a provider: one member asks for an entry that several miss, and every member asks if Redis
+// does not work.
 
 import DNSWire
 import Testing
@@ -18,7 +19,7 @@ import Testing
         #expect(fetches.begin(id, terms, isInUse: true, now: start) == .call(id))
     }
 
-    /// Another member has the lease.
+    /// Begins a request whose lease another member has.
     private mutating func wait(_ id: UInt64, left: Duration = .milliseconds(300)) -> [SharedFetches.Step] {
         begin(id)
         return fetches.replied(id, .theirs(left: left, owner: "other"), now: start)
@@ -82,7 +83,7 @@ import Testing
         #expect(steps == [.askAlone(1), .askAlone(2)] && fetches.nextDeadline == nil)
     }
 
-    /// The provider has to be asked while the resolver still waits for it.
+    /// The member has to ask the provider while its resolver still waits.
     @Test mutating func allWaitsTogetherAreBounded() {
         let brief = FetchPolicy(
             entries: ["h1:0:a"], lease: .milliseconds(400), leastLife: .zero, patience: .milliseconds(500))
@@ -96,7 +97,7 @@ import Testing
     }
 
     @Test mutating func whenALeaseEndsOneOfThemGetsTheNext() {
-        // A lie about the time binds no request for longer than a lease.
+        // A false time in a reply delays no request for longer than a lease.
         _ = wait(1, left: .seconds(1000))
         _ = wait(2, left: .seconds(1000))
         #expect(fetches.timePassed(now: start + .milliseconds(401)).steps.isEmpty)
@@ -106,7 +107,7 @@ import Testing
         #expect(fetches.replied(1, .ours(after: .zero), now: end) == [.ask(1)])
         #expect(fetches.replied(2, .theirs(left: .milliseconds(400), owner: "other"), now: end).isEmpty)
         #expect(fetches.counts.endedLeases == 2)
-        // Its owner dies as well.
+        // The next owner dies as well.
         let last = fetches.timePassed(now: end + .milliseconds(402))
         #expect(last.steps == [.askAlone(2)] && last.timeouts == 0)
     }
@@ -129,7 +130,7 @@ import Testing
         let steps = fetches.switchedOff()
         #expect(steps.count == 2 && steps.contains(.askAlone(2)) && steps.contains(.askAlone(3)))
         #expect(fetches.nextDeadline == nil)
-        // A reply that comes in spite of that is of use.
+        // A late reply is used nevertheless.
         let late = fetches.replied(2, .answer(answer, left: .seconds(3)), now: start)
         #expect(late == [.late(2, answer, left: .seconds(3))])
         #expect(fetches.replied(3, .answer(answer, left: .seconds(3)), now: start).isEmpty)
@@ -147,7 +148,7 @@ import Testing
         #expect(further.isEmpty && fetches.nextDeadline == nil)
     }
 
-    /// Numbers among the deadlines are used again.
+    /// Deadlines reuse the numbers of earlier ones.
     @Test mutating func deadlinesOfEarlierRequestsAreForgotten() {
         begin(1)
         _ = fetches.ended(1)
@@ -164,7 +165,7 @@ import Testing
         #expect(due.steps == [.ask(1)] && due.timeouts == 0 && fetches.nextDeadline == nil)
         begin(2)
         _ = fetches.replied(2, .ours(after: .milliseconds(40)), now: start)
-        // Its lease has to be given back.
+        // The request has a lease to give back.
         let wasAsking = fetches.ended(2)
         #expect(wasAsking && fetches.nextDeadline == nil)
     }
@@ -183,7 +184,7 @@ import Testing
         #expect(fetches.policy(of: 3) == nil && fetches.counts.deferred == 2)
     }
 
-    /// The channel may be quicker than the reply to the call.
+    /// The message on the channel may arrive before the reply to the call.
     @Test mutating func aPublicationBeforeTheReplyCounts() {
         begin(1)
         begin(2)
@@ -199,7 +200,7 @@ import Testing
     @Test mutating func aReleaseBeforeTheReplyCounts() {
         begin(1)
         #expect(fetches.released("h1:0:a", asksAtOnce: false).isEmpty)
-        // The reply tells of the lease that was given back.
+        // The reply reports a lease that was given back meanwhile.
         #expect(fetches.replied(1, .theirs(left: .milliseconds(300), owner: "other"), now: start) == [.call(1)])
         #expect(fetches.replied(1, .theirs(left: .milliseconds(300), owner: "third"), now: start).isEmpty)
         #expect(fetches.published("h1:0:a", answer, left: .seconds(60)) == [.give(1, answer, left: .seconds(60))])
@@ -208,7 +209,8 @@ import Testing
         #expect(fetches.replied(2, .theirs(left: .milliseconds(300), owner: "other"), now: start) == [.askAlone(2)])
     }
 
-    /// It has stopped, and may hold more leases. An answer whose message was lost is none that did not come.
+    /// The owner has stopped, and may hold more leases. An owner whose answer exists but whose message was lost does
+    /// not count as stopped.
     @Test mutating func anOwnerWhoseLeaseEndsIsRememberedForAWhile() {
         _ = wait(1)
         let end = start + .milliseconds(302)
@@ -225,7 +227,7 @@ import Testing
         #expect(later.lostOwners(now: end) == [])
     }
 
-    /// Whoever has the lease may wait for its turn first.
+    /// The owner of the lease may wait for its turn first.
     @Test mutating func aWaitForATurnIsNotTheOwnersLateness() {
         let paced = FetchPolicy(
             entries: ["h1:0:a"], lease: .milliseconds(400), leastLife: .zero, patience: .milliseconds(500),

@@ -1,4 +1,4 @@
-// A certificate authority for one test, and certificates of it. Everything lies in a folder that goes with the value.
+// A certificate authority for one test, and its certificates. The files lie in a folder that is removed with the value.
 
 import Glibc
 import TestSupport
@@ -10,7 +10,7 @@ final class Certificates: Sendable {
 
     init() {
         folder = TemporaryFolder.make()
-        // Started by root, nginx serves files as another user.
+        // If root starts nginx, it serves files as another user.
         unsafe chmod(folder, 0o755)
         Command.run("openssl", selfSigned("ca") + ["-subj", "/CN=Test CA"])
     }
@@ -19,7 +19,7 @@ final class Certificates: Sendable {
         Command.run("rm", ["-r", folder])
     }
 
-    /// - Parameter alternative: what it is valid for, as "DNS:name" or "IP:address".
+    /// - Parameter alternative: the name or address of the certificate, as "DNS:name" or "IP:address".
     @discardableResult
     func make(_ name: String, for alternative: String) -> TLSIdentity {
         let subject = ["-subj", "/CN=\(name)", "-addext", "subjectAltName=\(alternative)"]

@@ -1,4 +1,4 @@
-// Servers that end connections at the wrong moment, allow little, refuse what they offered, or do not answer.
+// Servers that end connections at the wrong moment, allow few streams, refuse their own offers, or do not answer.
 
 import DNSWire
 import Glibc
@@ -43,7 +43,7 @@ import Testing
         reply.map { String(decoding: $0.body, as: UTF8.self) }
     }
 
-    /// Waits without a turn of the client's loop.
+    /// Waits for the condition without running the client's loop.
     private func wait(until isSo: () -> Bool) {
         let end = Clock.now().advanced(by: PollLoop.patience)
         while !isSo(), Clock.now() < end { usleep(1000) }

@@ -1,4 +1,4 @@
-// As much of HTTP/2 (RFC 9113) as a server needs that plays a script: frames out, and in until the right one comes.
+// The part of HTTP/2 (RFC 9113) that a scripted server needs: it sends frames and reads until the awaited one.
 
 enum HTTP2Frame {
     enum Kind: UInt8, Sendable {
@@ -29,13 +29,13 @@ enum HTTP2Frame {
     /// Status 200 and nothing else: the eighth entry of HPACK's static table (RFC 7541 appendix A).
     static func headers(stream: UInt32) -> [UInt8] { frame(.headers, flags: 4, stream: stream, [0x88]) }
 
-    /// As above, with `count` headers "date:" without a value (entry 33) of one byte each.
+    /// Status 200 with `count` headers "date:" without a value (entry 33) of one byte each.
     static func headers(stream: UInt32, dates count: Int) -> [UInt8] {
         frame(.headers, flags: 4, stream: stream, [0x88] + [UInt8](repeating: 0x80 | 33, count: count))
     }
 
     static let ping = frame(.ping, stream: 0, [UInt8](repeating: 0, count: 8))
-    /// Acknowledges `ping`, which is also the client's.
+    /// The acknowledgement of `ping`; the client's own pings have the same payload.
     static let pong = frame(.ping, flags: 1, stream: 0, [UInt8](repeating: 0, count: 8))
 
     static func data(stream: UInt32, _ text: String, isEnd: Bool = true) -> [UInt8] {
@@ -50,7 +50,7 @@ enum HTTP2Frame {
         frame(.goAway, stream: 0, bytes(lastStream) + bytes(0))
     }
 
-    /// The frame, or nil if the end comes before. The client's preface (24 bytes) is skipped.
+    /// The frame, or nil if the connection ends before. The client's preface (24 bytes) is skipped.
     static func await(_ kind: Kind, stream id: UInt32, from stream: Stream) -> [UInt8]? {
         while var head = stream.receive(count: 9) {
             if head.starts(with: Array("PRI * HTT".utf8)) {

@@ -1,4 +1,4 @@
-// What frames of a server do to the streams of one session, without a socket.
+// The effects of a server's frames on the streams of one session, without a socket.
 
 import CNghttp2
 import DNSWire
@@ -28,9 +28,9 @@ import Testing
         return transfer
     }
 
-    /// Passes the frames of the server and lets the session send its own.
+    /// Passes the server's frames and lets the session send its own.
     ///
-    /// - Returns: how the streams have ended, in this order; an error of the connection as text.
+    /// - Returns: the ends of streams in their order, and the error of the connection as text.
     private func exchange(_ frames: [UInt8]) -> (ends: [HTTP2Session.StreamEnd], error: String?) {
         let error = session.receive(frames[...])
         var output: [UInt8] = []
@@ -70,13 +70,13 @@ import Testing
         #expect(session.takeSent().first === transfer)
     }
 
-    /// Each step of a server that sends away two requests.
+    /// The frames of a server that ends two requests, with the expected ends of their streams.
     private static let farewells: [(frames: [UInt8], ends: [HTTP2Session.StreamEnd])] = [
         (HTTP2Frame.goAway(lastStream: 0), [.refused, .refused]),
         (HTTP2Frame.goAway(lastStream: 1), [.leftOver]),
-        // The graceful end: a first GOAWAY for all streams.
+        // A graceful end: the first GOAWAY covers all streams.
         (HTTP2Frame.goAway(lastStream: 0x7FFF_FFFF) + HTTP2Frame.goAway(lastStream: 0), [.refused, .refused]),
-        // What the server calls processed and then refuses does not count as processed.
+        // A stream counts as not processed if the server refuses it, even if GOAWAY covers it.
         (
             HTTP2Frame.goAway(lastStream: 1) + HTTP2Frame.reset(stream: 1, HTTP2Frame.refusedStream),
             [.leftOver, .refused]
@@ -94,7 +94,7 @@ import Testing
     @Test("the fields of a pushed request are not those of the reply")
     func push() throws {
         let transfer = try start()
-        // ":method: GET", then "date:" without a value.
+        // The headers are ":method: GET" and "date:" without a value.
         let promised = HTTP2Frame.frame(
             .pushPromise, flags: 4, stream: 1, HTTP2Frame.bytes(2) + [0x82, 0x87, 0x84, 0x80 | 33])
         let outcome = exchange(promised + HTTP2Frame.headers(stream: 1) + HTTP2Frame.data(stream: 1, "one"))
@@ -114,23 +114,23 @@ import Testing
         #expect(session.isDraining)
     }
 
-    /// What breaks the protocol on one stream, after the settings.
+    /// Frames that break the protocol on one stream, after the settings.
     private static let wrongStreams: [[UInt8]] = [
-        // No status.
+        // The reply has no status.
         HTTP2Frame.frame(.headers, flags: 4, stream: 1, [0x80 | 33]),
-        // "Up: a" in upper case.
+        // The header "Up: a" has an upper-case name.
         HTTP2Frame.frame(.headers, flags: 4, stream: 1, [0x88, 0, 2, 0x55, 0x70, 1, 0x61]),
-        // "content-length: 3", and four bytes.
+        // The body has four bytes instead of three.
         HTTP2Frame.frame(.headers, flags: 4, stream: 1, [0x88, 0x0F, 0x0D, 1, 0x33])
             + HTTP2Frame.data(stream: 1, "four"),
-        // Two bytes.
+        // The body has two bytes instead of three.
         HTTP2Frame.frame(.headers, flags: 4, stream: 1, [0x88, 0x0F, 0x0D, 1, 0x33])
             + HTTP2Frame.data(stream: 1, "ab"),
-        // A second final status.
+        // The reply has a second final status.
         HTTP2Frame.headers(stream: 1) + HTTP2Frame.headers(stream: 1) + HTTP2Frame.data(stream: 1, "a"),
-        // Trailers without the end of the stream.
+        // Trailers come without the end of the stream.
         HTTP2Frame.headers(stream: 1) + HTTP2Frame.frame(.headers, flags: 4, stream: 1, [0x80 | 33]),
-        // 101, which HTTP/2 does not have.
+        // The status is 101, which HTTP/2 does not have.
         HTTP2Frame.frame(.headers, flags: 4, stream: 1, [8, 3, 0x31, 0x30, 0x31]),
     ]
 
@@ -143,25 +143,25 @@ import Testing
         #expect(body(transfers[1]) == "two")
     }
 
-    /// What breaks the protocol of the connection.
+    /// Frames that break the protocol of the connection.
     private static let wrongConnections: [[UInt8]] = [
-        // The body before the headers.
+        // The body comes before the headers.
         HTTP2Frame.data(stream: 1, "early"),
-        // On an idle stream.
+        // The frame is for an idle stream.
         HTTP2Frame.data(stream: 5, "idle"), HTTP2Frame.headers(stream: 2),
         HTTP2Frame.frame(.windowUpdate, stream: 5, HTTP2Frame.bytes(1)),
         HTTP2Frame.reset(stream: 5, 8),
-        // A frame in the middle of a header block.
+        // Another frame interrupts a header block.
         HTTP2Frame.frame(.headers, stream: 1, [0x88]) + HTTP2Frame.ping,
         HTTP2Frame.frame(.continuation, flags: 4, stream: 1, [0x88]),
-        // Lengths.
+        // The frame has a wrong length or stream number.
         HTTP2Frame.frame(.ping, stream: 0, [0]), HTTP2Frame.frame(.settings, stream: 0, [0]),
         HTTP2Frame.frame(.goAway, stream: 1, [UInt8](repeating: 0, count: 8)),
-        // Above the largest frame that we allow.
+        // The frame exceeds the client's limit.
         HTTP2Frame.frame(.data, stream: 1, [UInt8](repeating: 0, count: 20_000)),
-        // An index that HPACK's tables do not have.
+        // The header index is not in HPACK's tables.
         HTTP2Frame.frame(.headers, flags: 4, stream: 1, [0xFF, 0x7F]),
-        // The window of the connection above 2^31 - 1.
+        // The window of the connection exceeds 2^31 - 1.
         HTTP2Frame.frame(.windowUpdate, stream: 0, HTTP2Frame.bytes(0x7FFF_FFFF)),
         HTTP2Frame.settings(HTTP2Frame.initialWindowSize, 0x8000_0000),
         [UInt8]("HTTP/1.1 400 Bad Request\r\n\r\n".utf8),

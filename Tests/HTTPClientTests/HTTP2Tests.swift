@@ -1,4 +1,4 @@
-// What HTTP/2 servers do to a session and its streams, against a stub that speaks it frame by frame.
+// The effects of HTTP/2 servers on a session and its streams, with a stub that sends frame by frame.
 
 import DNSWire
 import HTTPClient

@@ -1,4 +1,4 @@
-// Replies that mean harm: each ends as the right kind of failure, within its bounds, and leaves nothing behind.
+// Hostile replies: each fails with the right error, within its bounds, and leaves no connection or descriptor behind.
 
 import DNSWire
 import Glibc
@@ -8,7 +8,7 @@ import Testing
 @Suite struct HostileTests {
     private typealias Script = [StubServer.Step]
 
-    /// "hi" as a gzip member with one stored block, whose sum was made by Python's zlib.crc32.
+    /// The text "hi" as a gzip member with one stored block; its checksum comes from Python's zlib.crc32.
     private static let gzip: [UInt8] =
         [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3] + [1, 2, 0, 0xFD, 0xFF, 0x68, 0x69]
         + [0xAC, 0x2A, 0x93, 0xD8, 2, 0, 0, 0]
@@ -19,7 +19,7 @@ import Testing
     }
 
     private static func repeating(_ head: String, _ part: String) -> Script {
-        // Many at a time, for the sake of speed only.
+        // One write holds many parts, for speed alone.
         let parts = String(repeating: part, count: max(1, 4096 / part.utf8.count))
         return [.awaitRequest, .send("HTTP/1.1 200 OK\r\n" + head), .sendForever(Array(parts.utf8))]
     }
@@ -37,7 +37,7 @@ import Testing
             result = loop.result(
                 of: TransferRequest(endpoint: endpoint, target: "/", timeout: timeout, connectTimeout: timeout))
             #expect(loop.client.connections.open <= 1 && loop.client.transfersInFlight == 0)
-            // A connection whose bounds between replies are sound is kept, for its time.
+            // The client may keep an idle connection until its time-out.
             loop.skip(endpoint.idleTimeout)
             #expect(loop.client.connections.open == 0 && loop.watchedDescriptors == 0)
             #expect(loop.client.nextDeadline == nil)
@@ -70,7 +70,7 @@ import Testing
         #expect(try failure(script) == .oversized)
     }
 
-    /// In a process of its own: the memory of this one is that of all tests.
+    /// The test runs in a process of its own, because the other tests change the memory of this one.
     @Test("what has no end costs no memory beyond the bounds of a reply")
     func memory() async {
         await #expect(processExitsWith: .success) {
@@ -84,7 +84,7 @@ import Testing
             let before = peak()
             for script in HostileTests.withoutEnd { #expect(try tests.failure(script) == .oversized) }
             for script in HostileTests.stalling { _ = try tests.failure(script, timeout: .milliseconds(150)) }
-            // In KiB; it was 200 at most, and up to a gigabyte a second is sent meanwhile.
+            // The limit is in KiB. The measured growth was at most 200, while up to a gigabyte per second was sent.
             exit(peak() - before < 4096 ? 0 : 1)
         }
     }

@@ -1,5 +1,5 @@
-// A real nginx with certificates of its own, for what a stub cannot show: TLS, HTTP/2, virtual hosts. It takes over a
-// listening socket of ours, so that its port is free for sure, and ends with the value.
+// An nginx process with certificates of its own, for cases that a stub cannot show: TLS, HTTP/2, virtual hosts. It
+// inherits a listening socket, so that its port is free, and ends with the value.
 
 import Glibc
 
@@ -11,8 +11,8 @@ final class Nginx {
     var folder: String { certificates.folder }
     var caFile: String { certificates.caFile }
 
-    /// Three hosts on one address, told apart by SNI: a default one whose certificate names the address, and
-    /// one.example and two.example. Each tells in the body how it was reached.
+    /// Starts three hosts on one address, selected by SNI: a default one whose certificate names the address,
+    /// one.example and two.example. Each states in the body how it was reached.
     init() {
         let listener: Int32
         (listener, port) = Sockets.listen()
@@ -82,7 +82,7 @@ enum Command {
         if let listener { unsafe posix_spawn_file_actions_adddup2(&actions, listener, 3) }
         var process: pid_t = 0
         let words = unsafe ([program] + arguments).map { unsafe strdup($0) } + [nil]
-        // How nginx is told of a listening socket that it need not open.
+        // The variable that passes an open listening socket to nginx.
         let environment = ["PATH=/usr/bin:/bin"] + (listener == nil ? [] : ["NGINX=3;"])
         let variables = unsafe environment.map { unsafe strdup($0) } + [nil]
         defer { unsafe freeAll(words + variables) }

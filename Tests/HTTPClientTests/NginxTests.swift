@@ -60,7 +60,7 @@ import Testing
 
     @Test("a certificate for another name is refused as tls, whichever part checks it")
     func wrongName() throws {
-        // Without a server of that name nginx shows the default certificate.
+        // For an unknown server name, nginx sends the default certificate.
         let mismatch = try makeRequest(host: "three.example")
         #expect(isRefusedAsTLS(mismatch, because: "name"))
         #expect(isRefusedAsTLS(try makeRequest(verifyName: "two.example"), because: "hostname mismatch"))
@@ -84,7 +84,7 @@ import Testing
     func setApart() throws {
         let apart = try makeRequest(
             host: "api.example", sni: "two.example", verifyName: "two.example", hostHeader: "third.example")
-        // nginx chooses the server by Host; that the certificate was two.example's is checked by the client.
+        // nginx chooses the server by Host; the client checks that the certificate is that of two.example.
         #expect(text(loop.reply(to: apart)).contains("host=third.example sni=two.example "))
         let sniOnly = try makeRequest(host: "one.example", sni: "two.example", verifyName: "two.example")
         #expect(text(loop.reply(to: sniOnly)).contains("host=one.example sni=two.example "))
@@ -96,7 +96,7 @@ import Testing
     func noSharingAcrossIdentities() throws {
         let right = try makeRequest()
         #expect(loop.reply(to: right)?.status == 200)
-        // The same in everything that libcurl compares, while the good connection is open.
+        // The request equals the good one in all fields that libcurl compares, and the good connection is open.
         #expect(isRefusedAsTLS(try makeRequest(verifyName: "two.example"), because: "hostname mismatch"))
         let accepted = try makeRequest(host: "two.example", sni: "one.example", verifyName: "one.example")
         #expect(loop.reply(to: accepted)?.connectionWasReused == false)

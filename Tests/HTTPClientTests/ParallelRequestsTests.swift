@@ -1,4 +1,4 @@
-// How many requests run in parallel at a server that keeps few connections, or closes those of one name.
+// The number of parallel requests to a server that keeps few connections, or closes those of one name.
 
 import DNSWire
 import TestSupport
@@ -18,7 +18,7 @@ struct ParallelRequestsTests {
     func serverKeepsFew() {
         for kept in 2...7 {
             var requests = overHTTP1()
-            // All are closed at once: each is still open here when the first is noted.
+            // All of them are closed at the same time: each is still open here when the first is recorded.
             for number in kept..<8 { requests.closed(number, keeping: 7, now: .testStart) }
             #expect(requests.range.now == kept)
         }

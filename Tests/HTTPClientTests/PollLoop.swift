@@ -1,4 +1,4 @@
-// Drives a client as the daemon's loop does, with poll(2), until what a test waits for has come or too long has passed.
+// Drives a client with poll(2), as the daemon's loop does, until a condition holds or the patience ends.
 
 import DNSWire
 import Glibc
@@ -7,7 +7,7 @@ import LinuxIO
 import Testing
 
 final class PollLoop {
-    /// Far above what anything here takes; only a failing test gets there.
+    /// The longest wait, which only a failing test reaches.
     static let patience = Duration.seconds(20)
     /// Bounds a wait for an event of a server's thread, which does not wake this loop.
     static let longestWaitMilliseconds = 10
@@ -33,13 +33,13 @@ final class PollLoop {
     let client: HTTPClient
     private(set) var results: [TransferID: Result<TransferReply, TransferFailure>] = [:]
 
-    /// By those that have ended.
+    /// The endpoints that answered the ended transfers.
     private(set) var answeredAt: [TransferID: HTTPEndpoint] = [:]
     private(set) var reached: [TransferID: [HTTPEndpoint]] = [:]
 
-    /// How far the client's clock is ahead of the time.
+    /// The lead of the client's clock over the real time.
     private var ahead = Duration.zero
-    /// How often there was something to read.
+    /// The number of times that a socket was readable.
     private(set) var readings = 0
 
     init() {
@@ -50,7 +50,7 @@ final class PollLoop {
 
     var now: Instant { Clock.now().advanced(by: ahead) }
 
-    /// For the client, but not for libcurl, which reads the clock itself.
+    /// Moves the client's clock forward; libcurl reads the real one.
     func skip(_ time: Duration) {
         ahead += time
         client.timePassed(now: now)
@@ -61,7 +61,7 @@ final class PollLoop {
 
     var sentSegments: Int { watched.interest.keys.reduce(0) { $0 + Sockets.sentSegments($1) } }
 
-    /// The other ends have acknowledged all that was sent.
+    /// Whether the other ends have acknowledged all sent bytes.
     var isAcknowledged: Bool { watched.interest.keys.allSatisfy { Sockets.unacknowledgedBytes($0) == 0 } }
 
     func start(_ request: TransferRequest) -> TransferID {
@@ -76,7 +76,7 @@ final class PollLoop {
         return results[id]
     }
 
-    /// Nil, and a recorded issue, if the transfer failed.
+    /// The reply; if the transfer failed, it records an issue and returns nil.
     func reply(to request: TransferRequest, at location: SourceLocation = #_sourceLocation) -> TransferReply? {
         switch result(of: request) {
         case .success(let reply): return reply
@@ -95,10 +95,10 @@ final class PollLoop {
         return nil
     }
 
-    /// Of a transfer that has ended.
+    /// The reply of an ended transfer.
     func reply(_ id: TransferID) -> TransferReply? { try? results[id]?.get() }
 
-    /// Of a transfer that has ended.
+    /// The failure of an ended transfer.
     func failure(_ id: TransferID) -> TransferFailure? {
         guard case .failure(let failure) = results[id] else { return nil }
         return failure
@@ -146,7 +146,7 @@ final class PollLoop {
 }
 
 enum Process {
-    /// What the daemon does before its first thread.
+    /// Prepares the process as the daemon does before its first thread.
     static let isPrepared: Bool = {
         signal(SIGPIPE, SIG_IGN)
         return (try? HTTPClient.prepareProcess()) != nil

@@ -1,4 +1,5 @@
-// Requests through a proxy: what it is told, what still holds at the end of the tunnel, and what its refusals become.
+// Requests through a proxy: the proxy's view of them, the checks at the end of the tunnel, and the failures for the
+// proxy's refusals.
 
 import DNSWire
 import HTTPClient
@@ -8,7 +9,7 @@ import Testing
 @Suite struct ProxyTests {
     private let loop = PollLoop()
     private static let established = "HTTP/1.1 200 Established\r\nX-Proxy: yes\r\n\r\n"
-    /// Characters that must be encoded in a URL, and one that is already.
+    /// A password with characters that a URL must encode, and with one that looks encoded already.
     private static let password = "p@:/ %41\u{e9}"
 
     private func makeRequest(
@@ -37,7 +38,7 @@ import Testing
         return failure
     }
 
-    /// A provider, and what a client gets from it through a proxy that plays the script and then connects.
+    /// The client's reply from a provider, fetched through a proxy that plays the script and then connects.
     private func throughProxy(
         _ kind: HTTPProxy.Kind, _ script: [StubServer.Step], withLogin: Bool = false
     ) throws -> (reply: TransferReply?, proxy: [[UInt8]], provider: [String], port: UInt16) {
@@ -68,7 +69,7 @@ import Testing
         let (reply, proxy, provider, _) = try throughProxy(
             .connect, [.awaitRequest, .send(ProxyTests.established)], withLogin: true)
         #expect(reply?.status == 200)
-        // printf 'user:p@:/ %%41é' | base64
+        // The expected value comes from: printf 'user:p@:/ %%41é' | base64
         let asked = String(decoding: try #require(proxy.first), as: UTF8.self)
         #expect(asked.contains("Proxy-Authorization: Basic dXNlcjpwQDovICU0McOp\r\n"))
         #expect(provider.first?.contains("uthorization") == false)

@@ -1,4 +1,4 @@
-// How many requests a connection carries when its endpoint has a bound for that.
+// The number of requests on one connection to an endpoint with a limit.
 
 import DNSWire
 import HTTPClient
@@ -23,7 +23,7 @@ import Testing
     @Test("HTTP/1.1 requests in a row move to a new connection when the bound is reached")
     func inARow() throws {
         let answer = StubServer.Step.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
-        // The server would take ten.
+        // The server's script would answer ten requests.
         let script = (0..<10).flatMap { _ in [.awaitRequest, answer] }
         try StubServer.with(script) { server in
             let endpoint = try #require(
@@ -48,7 +48,7 @@ import Testing
         #expect(replies.count == 40 && replies.allSatisfy { $0.status == 200 && $0.httpVersion == .http2 })
         let numbers = replies.compactMap(numberOnConnection).sorted()
         #expect(numbers == (1...7).flatMap { [Int](repeating: $0, count: $0 <= 5 ? 6 : 5) })
-        // Five were full and are closed; the sixth has room for two.
+        // Five connections reached the limit and are closed; the sixth has room for two more requests.
         #expect(loop.client.connections == ConnectionCounts(open: 1, opened: 6, reused: 34))
         #expect((0..<3).map { _ in numberOnConnection(loop.reply(to: request)) } == [6, 7, 1])
         #expect(loop.client.connections == ConnectionCounts(open: 1, opened: 7, reused: 36))

@@ -1,4 +1,5 @@
-// Connections that are dead, or die, when a request takes them: it is sent once more, and answered within its time.
+// Connections that are dead, or die, when a request uses them: the client sends the request once more, and within its
+// time.
 
 import DNSWire
 import HTTPClient
@@ -9,14 +10,14 @@ import Testing
     private typealias Script = [StubServer.Step]
 
     private let loop = PollLoop()
-    /// No test lasts so long: a request stalls when a test says that it is so late.
+    /// A time-out that no test reaches by itself; a test moves the clock to it.
     private static let stallTimeout = Duration.seconds(40)
 
     private static func answer(_ body: String) -> StubServer.Step {
         .send("HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
     }
 
-    /// Answers one request, and hears of no other.
+    /// A server that answers one request and receives no other.
     private static let halfDead: Script = [.awaitRequest, .vanish, answer("one"), .hang]
 
     private func makeRequest(
@@ -36,7 +37,7 @@ import Testing
         loop.reply(id).map { String(decoding: $0.body, as: UTF8.self) }
     }
 
-    /// What is started over a connection that has carried a request, and does not reach the server.
+    /// Starts a request over a used connection; it does not reach the server.
     private func startUnheard(_ request: TransferRequest) -> TransferID {
         #expect(loop.reply(to: request)?.wasRetried == false)
         let id = loop.start(request)
@@ -44,7 +45,7 @@ import Testing
         return id
     }
 
-    /// What is started over a connection that has carried a request, and has reached the server.
+    /// Starts a request over a used connection; it reaches the server.
     private func startExposed(_ request: TransferRequest, _ server: StubServer) -> TransferID {
         #expect(loop.reply(to: request)?.wasRetried == false)
         let received = server.received.count
@@ -95,7 +96,7 @@ import Testing
             loop.run { loop.results[patient] != nil }
             #expect([stalled, patient].map(text) == ["two", "patient"])
             #expect(loop.client.connections == ConnectionCounts(open: 1, opened: 3, reused: 1, retried: 1))
-            // The first one hears of no end either.
+            // The vanished connection receives no end either, so it stays open at the server.
             loop.run { server.openConnections == 2 }
         }
     }
@@ -200,7 +201,7 @@ import Testing
             let id = startUnheard(try makeRequest(server, timeout: RetryTests.stallTimeout))
             passStallTimeout()
             #expect(loop.client.connections.open == 1 && loop.client.connections.retried == 1)
-            // Not at once again: a loop would turn without end.
+            // The next attempt comes later; otherwise the loop would turn without end.
             #expect(try #require(loop.client.nextDeadline) > loop.now)
             loop.client.cancel(id, now: loop.now)
             #expect(loop.client.connections.open == 0)

@@ -1,5 +1,5 @@
-// Places that are not heard of: whether it is the path or the server that is slow, and requests that have somewhere
-// else to go.
+// Connections without an acknowledgement: the client distinguishes a slow path from a slow server, and sends requests
+// to another endpoint if there is one.
 
 import DNSWire
 import Glibc
@@ -11,7 +11,7 @@ import Testing
     private typealias Script = [StubServer.Step]
 
     private let loop = PollLoop()
-    /// No test lasts so long: a request is late when a test says so.
+    /// A delay that no test reaches by itself; a test moves the clock to it.
     private static let silence = Duration.seconds(20)
     private static let stall = Duration.seconds(40)
 
@@ -46,7 +46,7 @@ import Testing
         try StubServer.with(scripts: scripts) { server in
             let endpoint = try endpoint(server.port)
             #expect(loop.reply(to: request(endpoint)) != nil)
-            // More than its kernel takes for a server that reads nothing.
+            // The body is larger than the kernel's buffer for a server that reads nothing.
             let id = loop.start(request(endpoint, body: [UInt8](repeating: 0, count: 32 << 20)))
             loop.skip(SilenceTests.silence)
             loop.run { loop.results[id] != nil }
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    /// Sends a request over a connection that has died, and waits for its retry until it is due to be reported.
+    /// Sends a request over a dead connection, and waits until its retry is due to be reported.
     private func retry(over second: Script, dropsDials: Bool, _ check: (TransferID) -> Void) throws {
         let first: Script = [.awaitRequest, .vanish, SilenceTests.answer("one"), .hang]
         try StubServer.with(scripts: [first, second]) { server in
@@ -136,7 +136,7 @@ import Testing
 
     @Test("where no connection comes about, the request goes elsewhere as well, and the first reply counts")
     func noConnection() throws {
-        // It takes the connection and never says a word of TLS.
+        // The server accepts the connection and never sends a byte of TLS.
         try StubServer.with([.hang]) { silent in
             try StubServer.with([.awaitRequest, SilenceTests.answer("here"), .hang]) { other in
                 let (first, second) = (try endpoint(silent.port, .https), try endpoint(other.port))
@@ -150,7 +150,7 @@ import Testing
                 #expect(loop.reached[id] == [second])
                 #expect(attemptFailures.map(\.id) == [id] && loop.client.takeAttemptFailures().isEmpty)
                 #expect(loop.client.transfersInFlight == 0)
-                // What was begun there is not waited for any more.
+                // The client no longer waits for its handshake there.
                 loop.run { silent.openConnections == 0 }
             }
         }

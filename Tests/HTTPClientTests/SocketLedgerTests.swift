@@ -1,4 +1,4 @@
-// The one case of descriptor numbers that no server can bring about at will.
+// The only case of reused descriptor numbers that no server can cause reliably.
 
 import Glibc
 import Testing
@@ -10,7 +10,7 @@ import Testing
     func replacedSocket() {
         let ledger = SocketLedger()
         var told: [SocketInterest] = []
-        // Never a real descriptor: nothing is closed by this test.
+        // The number is never a real descriptor, so this test closes none.
         let number = Int32.max
         ledger.record(opened: number)
         ledger.record(number, wants: .read)
@@ -31,7 +31,7 @@ import Testing
         ledger.record(sockets[0], wants: .write)
         ledger.deliver { _, _ in }
         #expect(ledger.openSockets == 1)
-        // Another thread opens a socket, which gets the number.
+        // Another thread opens a socket, which gets the same number.
         #expect(dup2(sockets[1], sockets[0]) == sockets[0] && close(sockets[1]) == 0)
         ledger.record(sockets[0], wants: .none)
         ledger.deliver { _, _ in }

@@ -1,9 +1,9 @@
-// Sockets of the loopback address, for servers that tests write themselves.
+// Loopback sockets for the tests' own servers.
 
 import Glibc
 
 enum Sockets {
-    /// On a free port of the loopback address.
+    /// Opens a listener on a free port of the loopback address.
     static func listen(ipv6: Bool = false) -> (descriptor: Int32, port: UInt16) {
         let socket = bound(ipv6: ipv6)
         precondition(Glibc.listen(socket.descriptor, 64) == 0, "no listener")
@@ -39,7 +39,7 @@ enum Sockets {
         return (descriptor, UInt16(bigEndian: address.sin6_port))
     }
 
-    /// - Parameter waits: else it may never get connected.
+    /// - Parameter waits: whether to wait until the connection is made. Otherwise it may never be.
     static func connect(to port: UInt16, waits: Bool = false) -> Int32 {
         let descriptor = socket(
             AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | (waits ? 0 : SOCK_NONBLOCK.rawValue)), 0)
@@ -58,12 +58,12 @@ enum Sockets {
     /// Ports without a listener. They are held, so that no server of another test gets them.
     static let closedPorts = (0..<2).map { _ in bound(ipv6: false).port }
 
-    /// A port whose server takes no connection: its backlog is full, so that nothing acknowledges a dial.
+    /// Passes a port whose server accepts no connection: its backlog is full, so the kernel acknowledges no dial.
     static func withFullBacklog(_ use: (_ port: UInt16) throws -> Void) rethrows {
         let (listener, port) = listen()
         defer { end(listener) }
         precondition(Glibc.listen(listener, 0) == 0, "no shorter backlog")
-        // Linux takes one more than it is told.
+        // The backlog of Linux holds one connection more than the given number.
         let waiting = (0..<2).map { _ in connect(to: port) }
         defer { waiting.forEach(end) }
         try use(port)
@@ -83,7 +83,7 @@ enum Sockets {
         }
     }
 
-    /// False if the other side is gone.
+    /// Returns false if the peer has closed the connection.
     @discardableResult
     static func send(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
         var rest = bytes[...]
@@ -97,14 +97,14 @@ enum Sockets {
         return true
     }
 
-    /// Empty at the end of the stream.
+    /// The received bytes; empty at the end of the stream.
     static func receive(from descriptor: Int32) -> [UInt8] {
         unsafe Array(unsafeUninitializedCapacity: 4096) { buffer, count in
             count = unsafe max(0, recv(descriptor, buffer.baseAddress, buffer.count, 0))
         }
     }
 
-    /// The same for as long as the socket exists, and then for no other.
+    /// A number that identifies the socket for as long as it exists.
     static func identity(_ descriptor: Int32) -> ino_t? {
         var status = stat()
         return unsafe fstat(descriptor, &status) == 0 ? status.st_ino : nil
@@ -115,7 +115,7 @@ enum Sockets {
         return unsafe ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? count : 0
     }
 
-    /// TCP segments with data that were sent: tcpi_data_segs_out of linux/tcp.h.
+    /// The number of TCP segments with data that were sent: tcpi_data_segs_out of linux/tcp.h.
     static func sentSegments(_ descriptor: Int32) -> Int {
         var info = [UInt32](repeating: 0, count: 40)
         var length = socklen_t(160)
@@ -123,17 +123,17 @@ enum Sockets {
         return Int(info[39])
     }
 
-    /// The kernel drops every further segment for the socket before TCP sees it.
+    /// Makes the kernel drop every further segment for the socket before TCP sees it.
     static func dropArriving(_ descriptor: Int32) {
         // struct sock_filter of linux/filter.h, little-endian: BPF_RET | BPF_K with 0 bytes to keep.
         var instruction: UInt64 = 0x06
         let isAttached = unsafe withUnsafeMutablePointer(to: &instruction) { instruction in
-            // struct sock_fprog: the count of instructions and where they are.
+            // The struct sock_fprog: the number of instructions and their address.
             var program = (UInt(1), UInt(bitPattern: instruction))
             let size = socklen_t(MemoryLayout.size(ofValue: program))
             return unsafe setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, size) == 0
         }
-        // What is sent must not wait for an acknowledgement.
+        // The kernel sends data without waiting for an acknowledgement.
         var option: Int32 = 1
         _ = unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &option, socklen_t(MemoryLayout<Int32>.size))
         precondition(isAttached, "no filter for a socket")

@@ -1,4 +1,4 @@
-// One connection of a stub server, plain or within TLS. Used by one thread.
+// One connection of a stub server, plain or with TLS. One thread uses it.
 
 import CCurl
 import Glibc
@@ -6,7 +6,7 @@ import Glibc
 @safe final class Stream {
     let descriptor: Int32
     private var session: OpaquePointer?
-    /// Received and not yet asked for.
+    /// Received bytes that were not asked for yet.
     private var pending: [UInt8] = []
 
     init(_ descriptor: Int32) {
@@ -17,7 +17,7 @@ import Glibc
         if let session = unsafe session { unsafe SSL_free(session) }
     }
 
-    /// False if the client does not want it.
+    /// Returns false if the client refuses TLS.
     func startTLS(_ identity: TLSIdentity) -> Bool {
         guard let context = unsafe SSL_CTX_new(TLS_server_method()) else { return false }
         defer { unsafe SSL_CTX_free(context) }
@@ -35,7 +35,8 @@ import Glibc
             context,
             { _, chosen, chosenCount, offered, offeredCount, _ in
                 let wanted: [UInt8] = [2, 0x68, 0x32]
-                // A whole list in wire form: whatever is chosen points into the offer, which outlives the call.
+                // The offer is a whole list in wire form. The chosen protocol points into the offer, which outlives the
+                // call.
                 let offer = unsafe UnsafeBufferPointer(start: offered, count: Int(offeredCount))
                 guard let index = offer.indices.first(where: { unsafe offer[$0...].starts(with: wanted) })
                 else { return SSL_TLSEXT_ERR_NOACK }
@@ -45,14 +46,14 @@ import Glibc
             }, nil)
     }
 
-    /// False if the client is gone.
+    /// Returns false if the client has closed the connection.
     @discardableResult
     func send(_ bytes: [UInt8]) -> Bool {
         guard unsafe session != nil else { return Sockets.send(bytes, to: descriptor) }
         return unsafe bytes.withUnsafeBytes { unsafe SSL_write(session, $0.baseAddress, Int32($0.count)) } > 0
     }
 
-    /// Empty at the end of the stream.
+    /// The received bytes; empty at the end of the stream.
     func receive() -> [UInt8] {
         if !pending.isEmpty {
             defer { pending = [] }
@@ -64,7 +65,7 @@ import Glibc
         }
     }
 
-    /// Nil if the end comes before.
+    /// The received bytes; nil if the stream ends before.
     func receive(until isComplete: ([UInt8]) -> Bool) -> [UInt8]? {
         var received: [UInt8] = []
         while !isComplete(received) {
@@ -75,7 +76,7 @@ import Glibc
         return received
     }
 
-    /// Nil if the end comes before.
+    /// The received bytes; nil if the stream ends before.
     func receive(count: Int) -> [UInt8]? {
         guard let received = receive(until: { $0.count >= count }) else { return nil }
         pending = Array(received[count...])
@@ -86,6 +87,6 @@ import Glibc
 struct TLSIdentity: Sendable {
     let certificateFile: String
     let keyFile: String
-    /// False: the server chooses no protocol.
+    /// Whether the server offers HTTP/2; otherwise it chooses no protocol.
     var speaksHTTP2 = true
 }

@@ -1,33 +1,34 @@
-// A server that plays a script on each connection it takes, each from a thread of its own, and notes what it was sent.
+// A server that plays a script on each accepted connection, with one thread per connection, and records the received
+// bytes.
 
 import Glibc
 import Synchronization
 
 final class StubServer: Sendable {
     enum Step: Sendable {
-        /// To the end of the headers.
+        /// Reads to the end of the headers.
         case awaitRequest
         case awaitBytes(Int)
-        /// HTTP/2: to the end of the headers of a request, or of a frame of another type on the stream.
+        /// Reads HTTP/2 to the end of a request's headers, or of a frame of another type on the stream.
         case awaitFrame(HTTP2Frame.Kind, stream: UInt32)
         case send(String)
         case sendBytes([UInt8])
-        /// Again and again, until the client closes.
+        /// Sends the bytes repeatedly until the client closes.
         case sendForever([UInt8])
-        /// Until `goOn`.
+        /// Waits until `goOn`.
         case hold
-        /// Until the client closes.
+        /// Waits until the client closes.
         case hang
-        /// Bytes to and from a port of the loopback address, until either side closes.
+        /// Relays bytes to and from a loopback port until either side closes.
         case relay(UInt16)
-        /// From here on everything is within TLS, with HTTP/2 if the client offers it.
+        /// Starts TLS, with HTTP/2 if the client offers it.
         case startTLS(TLSIdentity)
-        /// From here on nothing that the client sends arrives, and no kernel acknowledges it, as behind a NAT that has
-        /// forgotten the connection. What the server sends still arrives.
+        /// Drops all further segments from the client without an acknowledgement, as behind a NAT that has forgotten
+        /// the connection. The server's own segments still arrive.
         case vanish
-        /// Ends `vanish`: what the client's kernel repeats arrives.
+        /// Ends `vanish`: segments that the client's kernel repeats arrive.
         case reappear
-        /// Close with a reset instead of an orderly end.
+        /// Closes with a reset instead of an orderly end.
         case reset
     }
 
@@ -45,13 +46,14 @@ final class StubServer: Sendable {
         var isStopping = false
     }
 
-    /// The server ends with the closure.
-    /// - Parameter script: played anew on every connection, which closes at its end.
+    /// Runs a server until the closure returns.
+    ///
+    /// - Parameter script: the steps on every connection; it closes at their end.
     static func with(ipv6: Bool = false, _ script: [Step], _ body: (StubServer) throws -> Void) rethrows {
         try with(ipv6: ipv6, scripts: [script], body)
     }
 
-    /// - Parameter scripts: one for each connection in a row; the last for all others.
+    /// - Parameter scripts: one for each connection in a row; the last one for all others.
     static func with(ipv6: Bool = false, scripts: [[Step]], _ body: (StubServer) throws -> Void) rethrows {
         let server = StubServer(ipv6: ipv6, scripts)
         defer { server.stop() }
@@ -68,7 +70,7 @@ final class StubServer: Sendable {
         }
     }
 
-    /// What was waited for, in this order.
+    /// The awaited requests, frames and bytes in the order of their arrival.
     var received: [[UInt8]] { state.withLock { $0.received } }
     var requests: [String] { received.map { String(decoding: $0, as: UTF8.self) } }
     var openConnections: Int { state.withLock { $0.connections.count } }
@@ -77,13 +79,13 @@ final class StubServer: Sendable {
     /// Lets one `hold` end.
     func goOn() { held.write() }
 
-    /// From here on no kernel answers a dial.
+    /// Makes the kernel ignore every further dial.
     func dropDials() { Sockets.dropArriving(listener) }
 
-    /// From here on every dial is refused.
+    /// Makes the kernel refuse every further dial.
     func refuseDials() { shutdown(listener, Int32(SHUT_RDWR)) }
 
-    /// Wakes the threads, wherever they wait, and joins them.
+    /// Wakes all threads and joins them.
     private func stop() {
         state.withLock { state in
             state.isStopping = true
@@ -159,7 +161,7 @@ final class StubServer: Sendable {
     }
 }
 
-/// One byte for every `read` that may end.
+/// A pipe that holds one byte for every `read` that may end.
 final class Pipe: Sendable {
     private let reader: Int32
     private let writer: Mutex<Int32?>

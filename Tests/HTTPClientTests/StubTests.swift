@@ -1,4 +1,4 @@
-// How the client takes servers that answer plainly, answer wrongly, or do not answer: against a stub over HTTP.
+// Servers that answer plainly, answer wrongly, or do not answer: a stub over HTTP.
 
 import DNSWire
 import HTTPClient
@@ -114,7 +114,7 @@ import Testing
                     TransferRequest(endpoint: endpoint, target: "/", timeout: timeout, connectTimeout: timeout))
             }
             loop.run { loop.results.count == ids.count }
-            // Those that wait for a connection of their own to the end have no acknowledgement.
+            // A request that waited for a connection until its end has no acknowledgement.
             #expect(ids.compactMap(loop.failure).filter { $0 == .timeout || $0 == .unacknowledged }.count == ids.count)
             #expect(ids.contains { loop.failure($0) == .timeout })
             #expect(loop.watchedDescriptors == 0 && loop.client.connections.open == 0)

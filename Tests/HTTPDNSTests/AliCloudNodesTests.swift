@@ -1,5 +1,5 @@
-// Lists of service nodes: Alibaba's (providers.md 2.4) asked for, heard and said by the lab, and the text in which
-// every vendor's list is kept.
+// Lists of service nodes: requests, replies and the lab's side for Alibaba (providers.md 2.4), and the text in which
+// every vendor's list is stored.
 
 import DNSWire
 import HTTPDNS

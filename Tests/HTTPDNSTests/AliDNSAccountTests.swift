@@ -1,4 +1,4 @@
-// AliDNS's JSON service with an account: exchange P1 of providers.md 9.1, and who is refused.
+// AliDNS's JSON service with an account: exchange P1 of providers.md 9.1, and refusals.
 
 import DNSWire
 import HTTPDNS
@@ -20,7 +20,7 @@ struct AliDNSAccountTests {
         "http://223.5.5.5/resolve?name=www.taobao.com&type=1&uid=9999&ak=testAK&ts=1614927253"
         + "&key=ea3c33e569c7805491369b9874400a4d6cd001931f31838f3653c5b107a0d2b8"
 
-    @Test("raw exchange P1: the key is a hash over who asks, when and for what, with the time in seconds")
+    @Test("raw exchange P1: the key is a hash over account, time in seconds and name")
     func exchangeP1() throws {
         let request = try dialect.request(for: [asked], in: context)
         #expect(request.url == AliDNSAccountTests.signedURL)

@@ -1,5 +1,5 @@
-// Baidu's dialect in both versions: the raw exchange of providers.md 9.1, shapes of replies, error texts, and what the
-// server refuses.
+// Baidu's dialect in both versions: the raw exchange of providers.md 9.1, forms of replies, error texts, and the
+// server's refusals.
 
 import DNSWire
 import HTTPDNS
@@ -10,7 +10,7 @@ struct BaiduTests {
     private let older = Baidu(url: "http://180.76.76.200/v3/resolve", account: "100", secret: "1234567890")
     private let asked: Question
     private let both: [Question]
-    /// Five minutes before the vector's expiry.
+    /// The time five minutes before the vector's expiry.
     private static let time = DialectContext(unixMilliseconds: 1_513_602_434_000, nonce: Array(0x10...0x1F))
 
     init() throws {

@@ -1,4 +1,4 @@
-// Where the clients are, as every dialect says it: only what the settings have asked it to say.
+// The client subnet in every dialect: requests carry only the data that the settings allow.
 
 import DNSWire
 import HTTPDNS

@@ -1,5 +1,5 @@
-// Parameters of custom resolution in requests: where each vendor's documents put them (providers.md 2.2, 2.3, 3 and
-// 7.2), and which of them are signed. The signatures of version 2 of Alibaba's service were computed in Python.
+// Parameters of custom resolution in requests: their places by each vendor's documents (providers.md 2.2, 2.3, 3 and
+// 7.2), and the signed ones. The signatures of version 2 of Alibaba's service were computed in Python.
 
 import DNSWire
 import HTTPDNS

@@ -1,5 +1,5 @@
-// Tencent's dialects with DES and AES: the vectors and raw exchanges of providers.md 1.3 and 9.1, every form of
-// emptiness, and bodies that can't be decrypted.
+// Tencent's dialects with DES and AES: the vectors and raw exchanges of providers.md 1.3 and 9.1, every form of an
+// empty answer, and bodies that cannot be decrypted.
 
 import Crypto
 import DNSWire

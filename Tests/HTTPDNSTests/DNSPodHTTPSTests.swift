@@ -1,5 +1,5 @@
 // Tencent's dialect with a token: golden requests and replies (providers.md 1.2, 1.4 and 9.1), several names in one
-// request, and replies that are none.
+// request, and invalid replies.
 
 import DNSWire
 import HTTPDNS
@@ -13,7 +13,7 @@ struct DNSPodHTTPSTests {
         three = try ["cloud.tencent.com", "www.qq.com", "www.dnspod.cn"].map { try question($0) }
     }
 
-    /// What the dialect makes of a body: the addresses, "empty", or the failure, for each question.
+    /// The parsed result for each question: the addresses, "empty", or the failure.
     private func heard(_ body: String, _ questions: [Question]) -> [String] {
         dialect.answers(from: reply(body), to: questions).map { result in
             switch result {
@@ -131,18 +131,18 @@ struct DNSPodHTTPSTests {
     @Test(
         "what is wrong with one name is that name's failure only",
         arguments: [
-            // Left out.
+            // The body has no line for the name.
             ("cloud.tencent.com.:2.3.3.4,120\nwww.dnspod.cn.:4.3.3.4,60", "wrongQuestion"),
-            // Left out, with one that was not asked in its place.
+            // The body has the line of another name instead.
             ("cloud.tencent.com.:2.3.3.4,120\nx.qq.com.:6.6.6.6,9\nwww.dnspod.cn.:4.3.3.4,60", "wrongQuestion"),
-            // Without a name.
+            // A line has no name.
             ("cloud.tencent.com.:2.3.3.4,120\n6.6.6.6,180\nwww.dnspod.cn.:4.3.3.4,60", "wrongQuestion"),
             ("6.6.6.6\ncloud.tencent.com.:2.3.3.4,120\nwww.dnspod.cn.:4.3.3.4,60", "wrongQuestion"),
-            // Garbled.
+            // The line is garbled.
             ("cloud.tencent.com.:2.3.3.4,120\nwww.qq.com.:<html>\nwww.dnspod.cn.:4.3.3.4,60", "garbage"),
             ("cloud.tencent.com.:2.3.3.4,120\nwww.qq.com.:\nwww.dnspod.cn.:4.3.3.4,60", "garbage"),
             ("cloud.tencent.com.:2.3.3.4,120\nwww.qq.com.:3.3.3.4,x\nwww.dnspod.cn.:4.3.3.4,60", "garbage"),
-            // Twice: the first is believed.
+            // The name has two lines; the first one counts.
             (
                 "cloud.tencent.com.:2.3.3.4,120\nwww.qq.com.:3.3.3.4,180\nwww.qq.com.:6.6.6.6,1\n"
                     + "www.dnspod.cn.:4.3.3.4,60",

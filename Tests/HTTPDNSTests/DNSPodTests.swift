@@ -1,4 +1,4 @@
-// The dialect of DNSPod: golden requests and replies, and replies that are none.
+// The dialect of DNSPod: golden requests and replies, and invalid replies.
 
 import DNSWire
 import HTTPDNS

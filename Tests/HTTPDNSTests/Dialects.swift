@@ -1,4 +1,4 @@
-// Every dialect under a name, for tests that hold all of them to the same rules.
+// The list of all dialects, for tests of their common rules.
 
 import DNSWire
 import HTTPDNS
@@ -6,21 +6,21 @@ import HTTPDNS
 enum Dialects {
     struct Entry: Sendable {
         let name: String
-        /// The accounts are the lab's.
+        /// Makes the dialect with the lab's account.
         let make: @Sendable (_ url: String) -> any Dialect
-        /// Where the lab speaks it.
+        /// The path of the dialect in the lab.
         let path: String
-        /// Whether bare addresses with one TTL are all that it can carry, and emptiness proves nothing.
+        /// Whether a reply can carry only bare addresses with one TTL, so that an empty reply proves nothing.
         var carriesAddressesOnly = true
-        /// Bare addresses, and yet a reason where there are none.
+        /// Whether a reply of bare addresses states the reason if it is empty.
         var provesEmptiness = false
-        /// In a reply for both families each has its own TTL.
+        /// Whether each family has its own TTL in a reply for both.
         var keepsFamiliesApart = true
-        /// It has no parameter to say which family is wanted.
+        /// Whether the dialect has no parameter for the family.
         var alwaysAsksBoth = false
-        /// Statuses that say more than "failed".
+        /// The statuses with a more exact meaning than "failed".
         var meanings: [Int: DialectError] = [:]
-        /// What becomes of REFUSED on the way; nil: emptiness.
+        /// The client's error for REFUSED; nil: an empty answer.
         var refusal: DialectError?
     }
 
@@ -96,7 +96,7 @@ enum Dialects {
 
     static let names: [String] = entries.map(\.name)
 
-    /// Nil for an unknown name.
+    /// The entry with this name; nil if there is none.
     static func entry(named name: String) -> Entry? { entries.first { $0.name == name } }
 
     static func make(named name: String, url: String) -> (any Dialect)? { entry(named: name)?.make(url) }

@@ -1,4 +1,4 @@
-// DNS over HTTPS (RFC 8484): requests by GET and POST, replies with their age taken off.
+// DNS over HTTPS (RFC 8484): requests by GET and POST, and replies whose age is subtracted from the TTLs.
 
 import DNSWire
 import HTTPDNS

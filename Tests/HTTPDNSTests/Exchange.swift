@@ -1,4 +1,4 @@
-// What the tests of this module say over and over: names, records, replies with a body of text.
+// Common helpers of the module's tests: names, records, and replies with a text body.
 
 import DNSWire
 import HTTPDNS
@@ -24,7 +24,7 @@ func reply(_ text: String, status: Int = 200, _ headers: [(String, String)] = []
         status: status, headers: HTTPHeaders(headers.map { HTTPHeaders.Field($0.0, $0.1) }), body: Array(text.utf8))
 }
 
-/// What the dialect makes of a reply, with errors as values.
+/// The parsed reply, with errors as values.
 func outcome(
     of reply: HTTPReply, to question: Question, by dialect: some Dialect
 ) -> Result<Answer, DialectError> {
@@ -44,7 +44,7 @@ extension Result where Success == Answer, Failure == DialectError {
 }
 
 extension DialectContext {
-    /// The clock and the bytes that the vectors of providers.md are made with.
+    /// The clock and the nonce of the vectors in providers.md.
     static let test = DialectContext(unixMilliseconds: 1_755_525_250_000, nonce: Array(0x10...0x1F))
 
     static func test(
@@ -58,7 +58,7 @@ extension DialectContext {
     }
 }
 
-/// Most tests are about one question, and at no certain time.
+/// Short forms for one question and the test context.
 extension Dialect {
     func request(for questions: [Question]) throws(DialectError) -> HTTPRequest {
         try request(for: questions, in: .test)

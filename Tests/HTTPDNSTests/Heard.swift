@@ -1,10 +1,10 @@
-// What a dialect makes of a reply, short enough to stand in a table.
+// The parsed result of a reply as short text for tables.
 
 import DNSWire
 import HTTPDNS
 
 extension Dialect {
-    /// For each question its addresses and TTL, the kind of emptiness and its TTL, or the failure.
+    /// For each question: its addresses and TTL, the kind of emptiness and its TTL, or the failure.
     func heard(_ reply: HTTPReply, _ questions: [Question]) -> [String] {
         answers(from: reply, to: questions).map { result in
             switch result {

@@ -1,5 +1,5 @@
-// Bodies that a hostile or broken server could send to any dialect: cut, changed, too deep, too wide. Nothing may
-// crash, and nothing may be answered that the body does not say.
+// Bodies of a hostile or broken server for every dialect: truncated, changed, too deep, too wide. None may crash the
+// parser or yield an answer that the body does not contain.
 
 import DNSWire
 import HTTPDNS
@@ -19,7 +19,7 @@ struct HostileRepliesTests {
         for length in 0..<whole.count {
             let cut = HTTPReply(body: Array(whole.prefix(length)))
             guard case .success(let answer) = outcome(of: cut, to: asked, by: dialect) else { continue }
-            // Tencent's text has no end: a cut address may be another one.
+            // Tencent's text has no end mark, so a truncated address may be another valid one.
             #expect(dialectName.hasPrefix("dnspod"), "cut at \(length)")
             #expect(answer.addresses.allSatisfy { $0.description.hasPrefix("192.0.2.1") }, "cut at \(length)")
         }

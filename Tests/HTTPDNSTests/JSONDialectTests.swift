@@ -1,4 +1,4 @@
-// The JSON dialect of AliDNS, Google and Cloudflare: requests, replies, and what is no reply.
+// The JSON dialect of AliDNS, Google and Cloudflare: requests, replies, and invalid replies.
 
 import DNSWire
 import HTTPDNS

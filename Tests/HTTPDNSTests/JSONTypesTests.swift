@@ -1,4 +1,4 @@
-// The JSON dialect with types whose text differs from vendor to vendor, and with names of any bytes.
+// The JSON dialect with types whose text differs from vendor to vendor, and with names of arbitrary bytes.
 
 import DNSWire
 import HTTPDNS
@@ -62,12 +62,12 @@ struct JSONTypesTests {
             (.https, "1 . ohttp=1"), (.https, "1 . key8=1 key8=2"), (.https, "1 . key65536=1"), (.https, "1 . keyx=1"),
             (.https, #"1 . alpn=\"h2"#), (.https, #"1 . alpn=h2\\2"#), (.https, #"1 . alpn=a\\256"#),
             (.https, "1 . alpn=h2,,h3"), (.https, "1 . tls-supported-groups=x"),
-            // A compressed TargetName, and the parts of a name.
+            // The TargetName is compressed or truncated.
             (.svcb, "\\\\# 4 0001c00c"), (.https, "\\\\# 3 000103"), (.dname, "\\\\# 2 c00c"),
             (.caa, "0"), (.caa, "0 is-sue x"), (.caa, #"0 issue \"x"#), (.caa, "256 issue \\\"ca.example\\\""),
             (.https, "\\\\# 3 0001"),
             (.caa, "\\\\# x 00"), (.a, "\\\\# 3 0a0000"), (.mx, "\\\\# 4 000ac00c"),
-            // More than 65,535 octets of RDATA, from 12 KB of text.
+            // The RDATA exceeds 65,535 bytes, from 12 KB of text.
             (.https, "1 . ipv6hint=" + Array(repeating: "::", count: 4096).joined(separator: ",")),
         ])
     func brokenTypes(type: RecordType, data: String) throws {
@@ -133,7 +133,7 @@ struct JSONTypesTests {
         for text in [#"\"a\\;b\\\"c\\009\""#, #"a\\;b\\\"c\\009"#, #"a;b\"c\\009"#, #"a;b\"c\t"#] {
             #expect(try rdata(.txt, text) == [6] + Array("a;b\"c\t".utf8), "\(text)")
         }
-        // What is no escape stays, if nothing says that the text is escaped.
+        // An invalid escape stays as it is if nothing else shows that the text is escaped.
         #expect(try rdata(.txt, #"a\\999"#) == [5] + Array(#"a\999"#.utf8))
         #expect(try rdata(.txt, #"a\\"#) == [2] + Array(#"a\"#.utf8))
         #expect(try rdata(.txt, "") == [0])
@@ -169,7 +169,7 @@ struct JSONTypesTests {
         #expect(answer.records.map(\.type) == [.dname, .cname, .a])
     }
 
-    /// The RDATA of the only record; nil if the reply is garbage.
+    /// The RDATA of the only record; nil if the reply is invalid.
     private func rdata(_ type: RecordType, _ data: String) throws -> [UInt8]? {
         let asked = try question("www.example.com", type)
         let body = #"{"Status":0,"Answer":[{"name":"www.example.com.","type":\#(type.rawValue),"data":"\#(data)"}]}"#

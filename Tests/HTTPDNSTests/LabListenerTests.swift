@@ -1,4 +1,4 @@
-// The lab over real HTTP on loopback: what its faults look like to a client.
+// The lab over HTTP on loopback: the bytes that clients see for each of its faults.
 
 import DNSWire
 import Glibc
@@ -6,7 +6,7 @@ import HTTPDNS
 import Testing
 import httpdns_lab
 
-/// What faults look like on the wire, over loopback.
+/// The lab's faults on the wire, over loopback.
 struct LabListenerTests {
     private static let rightBody = Array("192.0.2.1;192.0.2.2,300".utf8)
 
@@ -14,7 +14,7 @@ struct LabListenerTests {
         try #require(SocketAddress("127.0.0.1:\(port)"))
     }
 
-    /// The reply to one GET while this fault is in force.
+    /// The reply to one GET while this fault is active.
     private func reply(under command: String, to target: String = "/d?dn=www.example") throws -> RawClient {
         let lab = Lab(try ZoneParser.zone(from: ZoneTests.text, file: "test.zone"))
         let set = ControlPaths(lab).respond(to: HTTPRequest(method: .post, url: "/fault?kind=\(command)"))
@@ -94,7 +94,7 @@ struct LabListenerTests {
         #expect(bomb.head.contains("Content-Encoding: gzip\r\n") && bomb.body.count < 64 << 10)
         let cut = try reply(under: "truncated-gzip")
         #expect(cut.announcedBytes == cut.body.count)
-        // Behind the header of 10 bytes and that of the block of 5.
+        // The text follows the gzip header of 10 bytes and the block header of 5.
         #expect(String(decoding: cut.body.dropFirst(15), as: UTF8.self) == "192.0.2.1;192.0")
     }
 
@@ -127,7 +127,7 @@ struct LabListenerTests {
         let lab = Lab(try ZoneParser.zone(from: ZoneTests.text, file: "test.zone"))
         let control = ControlPaths(lab)
         _ = control.respond(to: HTTPRequest(method: .post, url: "/fault?kind=\(command)"))
-        // The reset comes from inside the request, so that it is known to be there.
+        // The handler itself resets the connection, so that the reset comes while the request runs.
         let context = ListenerContext(
             respond: { lab.respond(to: $0) },
             generation: {

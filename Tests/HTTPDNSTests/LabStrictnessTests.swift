@@ -1,5 +1,5 @@
-// What the lab refuses as the vendors do: wrong keys, wrong accounts, wrong times, too many names. A client's mistake
-// must show, and in the vendor's own status and words.
+// The lab's refusals, which follow the vendors': wrong keys, accounts and times, and too many names. A client's mistake
+// must show, with the vendor's own status and text.
 
 import DNSWire
 import HTTPDNS

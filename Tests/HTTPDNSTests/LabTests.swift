@@ -82,7 +82,7 @@ struct LabTests {
         #expect(body("d").hasPrefix(#"{"host":"www.example","ips":["#))
     }
 
-    @Test("/dns-query speaks JSON to those who ask for it")
+    @Test("/dns-query replies with JSON on request")
     func jsonAtDoHPath() throws {
         let dialect = JSONDialect(url: "/dns-query")
         let asked = try question("www.example", .aaaa)

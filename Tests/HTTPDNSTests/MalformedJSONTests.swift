@@ -1,5 +1,5 @@
-// JSON that is cut, changed, too deep, or of other types, to every dialect that speaks it: never a crash, and never
-// anything that the whole reply did not say.
+// JSON that is truncated, changed, too deep, or of other types, for every dialect that uses it. None may crash the
+// parser or yield an answer that the whole reply does not contain.
 
 import DNSWire
 import HTTPDNS
@@ -8,7 +8,7 @@ import Testing
 struct MalformedJSONTests {
     static let dialects = Dialects.names.filter { $0.hasPrefix("alicloud") || $0.hasPrefix("json") }
 
-    /// A whole reply to a question in both families where the dialect takes them, with an address of each.
+    /// A whole reply to a question, in both families if the dialect takes them, with an address of each.
     private func exchange(_ dialectName: String) throws -> (dialect: any Dialect, asked: [Question], body: [UInt8]) {
         let dialect = try #require(Dialects.make(named: dialectName, url: "/"))
         var asked = [try question("www.example.com")]

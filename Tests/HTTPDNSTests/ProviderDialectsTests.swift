@@ -1,4 +1,5 @@
-// Every dialect of the settings has code, nodes as its row says, a side in the lab, and an entry in `Dialects`.
+// Every dialect of the settings has code, the service nodes of its row, a server in the lab, and an entry in
+// `Dialects`.
 
 import DNSWire
 import HTTPDNS
@@ -28,7 +29,7 @@ struct ProviderDialectsTests {
         let provider = try provider(name)
         let dialect = try name.type.init(provider, key: "00", cipherKey: nil)
         #expect((dialect.nodeListing(provider) != nil) == name.facts.takes.contains(.serviceNodes))
-        // Entries for templates have the names of the vendors.
+        // Entries for templates have the names of vendors.
         guard name != .template else { return }
         let entry = try #require(Dialects.entry(named: name.rawValue), "it has no entry in Dialects")
         let request = try dialect.request(for: try question("www.example"))

@@ -1,17 +1,17 @@
-// An HTTP client that hides nothing: every byte until the connection ends, and how it ended.
+// An HTTP client that returns every byte until the end of the connection, and the error at its end.
 
 import Glibc
 import Testing
 
 struct RawClient {
-    /// All that came, and the error that ended it; 0 for an orderly end.
+    /// All received bytes.
     let bytes: [UInt8]
     let failure: Int32
 
-    /// A test that waits longer has failed.
+    /// The longest wait of a test for bytes.
     private static let patienceSeconds = 5
 
-    /// More than any reply that ends; one that goes on is left there.
+    /// The limit of received bytes, more than any finite reply has.
     private static let limitBytes = 1 << 20
 
     static func get(_ target: String, port: UInt16) throws -> RawClient {
@@ -53,7 +53,7 @@ struct RawClient {
 
     var body: [UInt8] { Array(bytes.dropFirst(bodyOffset)) }
 
-    /// What Content-Length announced.
+    /// The value of Content-Length.
     var announcedBytes: Int? {
         head.split(separator: "\r\n").first { $0.hasPrefix("Content-Length: ") }.flatMap { Int($0.dropFirst(16)) }
     }

@@ -1,4 +1,4 @@
-// What a recipe may not say: each mistake with the field, what was found there and what is allowed.
+// Invalid recipes: each error names the field, the found text and the allowed values.
 
 import HTTPDNS
 import Settings

@@ -1,4 +1,4 @@
-// Vendors that have a dialect of their own, written as recipes all the same: what a recipe has to be able to say.
+// Vendors with a dialect of their own, written as recipes, so that recipes are known to be expressive enough.
 
 import HTTPDNS
 import Settings
@@ -14,7 +14,7 @@ enum Recipes {
         }
     }
 
-    /// The other form of the same service: one family at a time.
+    /// A second recipe for the same service: one family at a time.
     static func volcengineByType(url: String) -> TemplateDialect {
         dialect(url, account: "1023", secret: "QlgAuFMwNUwN") { () throws(Recipe.Fault) in
             try Recipe(
@@ -60,7 +60,7 @@ enum Recipes {
 extension Recipe {
     typealias Digest = Settings.Provider.Template.Digest
 
-    /// The recipe of a template with these keys.
+    /// Makes the recipe of a template with these keys.
     init(
         query: String, headers: [String] = [], maxNames: Int = 1, lifetimeSeconds: Int = 300, digest: Digest = .none,
         signed: [String] = [], sorts: Bool = false, joiner: String = "", v4: String = "", v6: String = "",

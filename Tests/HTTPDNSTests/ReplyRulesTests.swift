@@ -1,4 +1,4 @@
-// What every dialect makes of the same replies: HTTP failures, empty bodies, foreign answers.
+// The results of every dialect for the same replies: HTTP failures, empty bodies, foreign answers.
 
 import DNSWire
 import HTTPDNS

@@ -1,4 +1,4 @@
-// The two sides of a dialect against each other, over seeded random answers.
+// The client's and the server's side of each dialect against each other, over seeded random answers.
 
 import DNSWire
 import HTTPDNS
@@ -22,13 +22,13 @@ struct RoundTripTests {
             if entry.carriesAddressesOnly {
                 #expect(heard.addresses == answer.addresses, "seed 7, round \(round)")
                 #expect(heard.kind == entry.heard(answer.kind), "seed 7, round \(round)")
-                // Some carry how long emptiness lasts, too.
+                // Some dialects also carry the TTL of an empty answer.
                 let lifetime = answer.ttlSeconds > 0 ? answer.ttlSeconds : 60
                 #expect(heard.ttlSeconds == lifetime || (heard.kind == .ambiguousEmpty && heard.ttlSeconds == 60))
             } else if dialectName.hasPrefix("json") {
                 #expect(heard == answer, "seed 7, round \(round)")
             } else {
-                // max-age says when the whole answer ends, so no record outlives it.
+                // The max-age header limits the whole answer, so no record outlives it.
                 #expect(heard == answer.withTTL(to: answer.ttlSeconds), "seed 7, round \(round)")
             }
         }
@@ -79,7 +79,7 @@ struct RoundTripTests {
 }
 
 extension Dialects.Entry {
-    /// What an answer that says this becomes on the way.
+    /// The kind of answer that the client's side gets for one of this kind.
     fileprivate func heard(_ kind: Answer.Kind) -> Answer.Kind {
         kind == .records || provesEmptiness || !carriesAddressesOnly ? kind : .ambiguousEmpty
     }

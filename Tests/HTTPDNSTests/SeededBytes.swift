@@ -26,7 +26,7 @@ struct SeededBytes {
         return try #require(Name(labels.joined(separator: ".")))
     }
 
-    /// RDATA of one of the types that have a text.
+    /// RDATA of one of the types that have a text form.
     mutating func data(of type: RecordType) throws -> [UInt8] {
         switch type {
         case .a: return bytes(count: 4)

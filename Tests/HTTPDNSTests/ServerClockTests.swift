@@ -1,4 +1,4 @@
-// What replies tell about the provider's time.
+// The provider's time, learned from its replies.
 
 import HTTPDNS
 import TestSupport

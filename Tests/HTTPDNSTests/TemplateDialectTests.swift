@@ -1,5 +1,5 @@
-// The dialect of the settings: the same bytes as the dialects that are built in, every placeholder and digest, and
-// replies of every shape that a path can lead through.
+// The dialect that the settings define: the same bytes as the built-in dialects, every placeholder and digest, and
+// replies of every form that a path can reach.
 
 import DNSWire
 import HTTPDNS

@@ -1,4 +1,4 @@
-// UCloud's dialect: its signature (providers.md 7.2), its error codes, and what the server refuses.
+// UCloud's dialect: its signature (providers.md 7.2), its error codes, and the server's refusals.
 
 import DNSWire
 import Testing

@@ -1,12 +1,12 @@
 // Lists of service nodes of Tencent, Volcengine, Baidu and UCloud (providers.md 1.7, 3, 7.1, 7.2, and corrections C6
-// and C7): requests, replies, and what is left out of a bad list.
+// and C7): requests, replies, and the entries that are left out of a bad list.
 
 import DNSWire
 import HTTPDNS
 import Testing
 
 struct VendorNodesTests {
-    /// 2025-08-18.
+    /// The time of the vectors, on 2025-08-18.
     private let context = DialectContext(unixMilliseconds: 1_755_525_250_000, nonce: Array(0x20...0x2F))
     private let tencent = DNSPodNodes(url: "/d", .token("567890"))
     private let volcengine = VolcengineNodes(

@@ -1,5 +1,5 @@
-// Volcengine's dialect: the raw exchange and the signatures of providers.md 3 and 9.1, every shape of a reply, and what
-// the server refuses.
+// Volcengine's dialect: the raw exchange and the signatures of providers.md 3 and 9.1, every form of a reply, and the
+// server's refusals.
 
 import DNSWire
 import Testing
@@ -10,7 +10,7 @@ struct VolcengineTests {
     private let dialect = Volcengine(url: "/resolve", account: "1023", secret: "QlgAuFMwNUwN")
     private let asked: Question
     private let both: [Question]
-    /// Five minutes before the vectors' expiry.
+    /// The time five minutes before the vectors' expiry.
     private static let time = DialectContext(
         unixMilliseconds: 1_566_808_087_000, nonce: Array(0x10...0x1F), clientSubnet: Prefix("1.2.3.4/32"))
 

@@ -1,4 +1,4 @@
-// Zone files for the lab: what is read, and where a mistake is said to be.
+// Zone files for the lab: valid files, and the line of each error.
 
 import DNSWire
 import HTTPDNS

@@ -1,4 +1,4 @@
-// Who has to go when there are too many connections, or when one takes too long.
+// The connection that the server closes when there are too many, or when one takes too long.
 
 import DNSWire
 import TestSupport
@@ -28,7 +28,7 @@ struct ConnectionPlacesTests {
         #expect(places.take(101, from: client(101), now: start) == .closing(1))
     }
 
-    @Test("who has many connections makes room for itself, and not for others")
+    @Test("a client with many connections makes room for itself, and not for others")
     func perHolder() {
         var places = ConnectionPlaces()
         #expect(places.take(0, from: client(1), now: start) == .free)
@@ -37,7 +37,7 @@ struct ConnectionPlacesTests {
         #expect(places.take(18, from: client(3), now: start) == .free)
     }
 
-    @Test("no number of users and addresses displaces root, and who has most makes room")
+    @Test("no number of users and addresses displaces root, and the one with most connections makes room")
     func users() {
         var places = ConnectionPlaces()
         #expect(places.take(0, from: user(0), now: start) == .free)

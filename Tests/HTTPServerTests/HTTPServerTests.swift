@@ -1,4 +1,4 @@
-// The server over socket pairs, told the time: what a request gets, and how long half a one is waited for.
+// The server over socket pairs with a given time: its replies, and the time-out of an incomplete request.
 
 import DNSWire
 import Glibc
@@ -80,14 +80,14 @@ struct HTTPServerTests {
         #expect(silent.rest { server.run(now: ten) }?.contains(" 200 ") == false)
         #expect(dripping.rest { server.run(now: ten) }?.contains(" 200 ") == false)
         #expect(server.cut == 2 && server.requests == 0)
-        // What they held is there for others.
+        // The places of the closed connections are free again.
         let next = try Client(of: server, now: ten)
         next.send(request)
         #expect(next.rest { server.run(now: ten) }?.contains(" 200 ") == true)
     }
 }
 
-/// The other end of a connection that the server has.
+/// The client's end of one connection to the server.
 private final class Client {
     private let descriptor: Int32
     private static let maxTurns = 1000
@@ -112,7 +112,7 @@ private final class Client {
         return unsafe recv(descriptor, &byte, 1, Int32(MSG_PEEK)) == 0
     }
 
-    /// All up to the end; nil when there is none.
+    /// All bytes up to the end of the connection; nil if it does not end.
     func rest(turn: () -> Void) -> String? {
         var received: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)

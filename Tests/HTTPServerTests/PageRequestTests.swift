@@ -1,4 +1,4 @@
-// Which requests get a page, and what the others get.
+// The requests that get a page, and the replies to all others.
 
 import HTTPServer
 import Testing
@@ -105,13 +105,13 @@ struct PageRequestTests {
         #expect(document.contains("<style nonce=\"\(word)\">"))
         #expect(reply.headers.contains { $0.value.contains("script-src 'nonce-\(word)'") })
         #expect(!document.contains("NONCE"))
-        // From nowhere else, and nothing that a policy would have to allow.
+        // The page loads nothing from elsewhere, and nothing that its content policy would have to allow.
         for forbidden in ["://", "innerHTML", "insertAdjacent", "document.write", "eval(", " style=", " onclick="] {
             #expect(!document.contains(forbidden) || forbidden == "://" && onlyNamespaces(document), "\(forbidden)")
         }
     }
 
-    /// SVG's namespace name looks like a URL, but browsers never fetch it.
+    /// Whether the only URL in the document is SVG's namespace name, which browsers never fetch.
     private func onlyNamespaces(_ document: String) -> Bool {
         document.split(separator: "://").dropFirst().allSatisfy { $0.hasPrefix("www.w3.org/2000/svg") }
     }

@@ -1,4 +1,4 @@
-// Reports about links while the program that gives them is started again.
+// Reports about links during a restart of the program that gives them.
 
 import DNSWire
 import Testing
@@ -15,12 +15,12 @@ import Testing
         held.take([report], now: start)
         held.take(nil, now: start + .seconds(1))
         held.take(nil, now: start + .seconds(2))
-        // It is there again, and has not found its links.
+        // The program runs again and has not found its links yet.
         held.take([], now: start + .seconds(3))
         #expect(held.reports == [report] && held.endsAt == start + .seconds(31))
         held.take([report], now: start + .seconds(4))
         #expect(held.reports == [report] && held.endsAt == nil)
-        // Now its word counts.
+        // The program has found its links, so an empty report counts.
         held.take([], now: start + .seconds(5))
         #expect(held.reports.isEmpty && held.endsAt == nil)
     }

@@ -1,4 +1,4 @@
-// What links announce, in the formats of the programs that say it.
+// The announcements of links in the formats of the reporting programs.
 
 import DNSWire
 import LinkDNS

@@ -1,4 +1,4 @@
-// The clocks that tell of a suspend, and the descriptor that wakes.
+// The clocks that reveal a suspend, and the descriptor that wakes.
 
 import DNSWire
 import Glibc
@@ -22,7 +22,7 @@ struct ClockWatchTests {
         #expect(second <= .nanoseconds(Clock.now().nanoseconds))
     }
 
-    /// By one nanosecond, which is enough for the kernel and too little for everybody else.
+    /// The step is one nanosecond: the kernel reports it, and no other program is disturbed.
     @Test(.enabled(if: geteuid() == 0))
     func `a clock that is set makes the watch readable until it is armed again`() throws {
         let watch = try ClockWatch()
@@ -35,8 +35,8 @@ struct ClockWatchTests {
         #expect(becomesReady(watch.descriptor))
     }
 
-    /// adjtimex(2), which Glibc's module lacks, with ADJ_SETOFFSET and ADJ_NANO. The struct in words of eight bytes:
-    /// what to do comes first, the nanoseconds are the eleventh.
+    /// Calls adjtimex(2), which Glibc's module lacks, with ADJ_SETOFFSET and ADJ_NANO. The struct is in words of eight
+    /// bytes: the modes come first, the nanoseconds are the eleventh word.
     private func setsClockForward() -> Bool {
         typealias Call = @convention(c) (UnsafeMutableRawPointer) -> Int32
         guard let symbol = unsafe dlsym(nil, "adjtimex") else { return false }

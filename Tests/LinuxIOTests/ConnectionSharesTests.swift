@@ -1,4 +1,4 @@
-// Which connection of operators ends for a new one: by user or address, and never an operator's for another user's.
+// The operator's connection that ends for a new one: by user or address, and never an operator's for another user's.
 
 import DNSWire
 import Testing
@@ -8,7 +8,7 @@ import Testing
 struct ConnectionSharesTests {
     private static let root: UInt32 = 0
 
-    /// Numbers the places in the order of the users.
+    /// Connections of these users, numbered in this order.
     private func places(_ users: [UInt32]) -> [HeldConnection] {
         users.enumerated().map { place($1, number: UInt64($0)) }
     }

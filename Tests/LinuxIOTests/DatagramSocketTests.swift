@@ -25,7 +25,7 @@ struct DatagramSocketTests {
         #expect(try client.receive(maxBytes: 10) == .datagram([1, 2, 3]))
     }
 
-    @Test func `a port where nobody listens is refused, as a value`() throws {
+    @Test func `a port without a listener is refused, as a value`() throws {
         let address = try #require(SocketAddress("127.9.9.9:0"))
         let gone = try DatagramSocket(serving: address).localAddress()
         let client = try DatagramSocket(connectedTo: gone)
@@ -47,7 +47,7 @@ struct DatagramSocketTests {
         #expect(try server.receive(maxBytes: 2) == .wouldBlock)
     }
 
-    @Test func `a connected socket hears nobody else`() throws {
+    @Test func `a connected socket receives from its peer alone`() throws {
         let (client, _) = try connectedPair()
         let stranger = try DatagramSocket(connectedTo: client.localAddress())
         _ = try stranger.send([6].span)
@@ -58,7 +58,7 @@ struct DatagramSocketTests {
         let (client, server) = try connectedPair()
         #expect(server.lostDatagrams == 0)
         let datagram = [UInt8](repeating: 7, count: 1200)
-        // Each takes at least its own size of a buffer that the kernel may have made twice as large.
+        // Each datagram takes at least its own size of a buffer that the kernel may have doubled.
         let enough = 4 * Int(DatagramSocket.receiveBufferBytes) / datagram.count
         var sent = 0
         for _ in 0..<enough where try client.send(datagram.span) == .sent { sent += 1 }
@@ -92,7 +92,7 @@ struct DatagramSocketTests {
         #expect(try wildcard6.descriptor.option(Int32(IPPROTO_IPV6), IPV6_MTU_DISCOVER) == IPV6_PMTUDISC_OMIT)
     }
 
-    /// Both ends connected to each other.
+    /// Two sockets that are connected to each other.
     private func connectedPair() throws -> (DatagramSocket, DatagramSocket) {
         let server = try DatagramSocket(serving: #require(SocketAddress("127.0.0.1:0")))
         let client = try DatagramSocket(connectedTo: server.localAddress())

@@ -1,4 +1,4 @@
-// The loop: who is called, when, and who is not.
+// The event loop: the handlers that it calls, and their times.
 
 import CLinux
 import DNSWire
@@ -66,7 +66,7 @@ struct EventLoopTests {
         var renewed: EventLoop.Registration?
         var oldCalls = 0
         var newCalls = 0
-        // Both are in the batch; whichever is called first replaces the other one under the same number.
+        // Both events are in the batch; the first handler replaces the other descriptor under the same number.
         for (own, other) in [(first.raw, second.raw), (second.raw, first.raw)] {
             registrations[own] = try loop.watch(own, for: .readable) { [loop] _ in
                 oldCalls += 1
@@ -84,12 +84,12 @@ struct EventLoopTests {
         #expect(newCalls == 1)
     }
 
-    @Test func `unwatching late does not hurt who has the number now`() throws {
+    @Test func `unwatching late does not affect the new owner of the number`() throws {
         let source = readable()
         let newcomer = readable()
         var calls: [String] = []
         let late = try loop.watch(source.raw, for: .readable) { _ in calls.append("old") }
-        // Replaces and closes the old one in one step; the kernel forgets it.
+        // The call replaces and closes the old descriptor in one step; the kernel drops its registration.
         try #require(dup2(newcomer.raw, source.raw) == source.raw)
         _ = try loop.watch(source.raw, for: .readable) { _ in calls.append("new") }
         loop.unwatch(late)
@@ -106,7 +106,7 @@ struct EventLoopTests {
         try loop.turn(until: Clock.now() - .seconds(5))
     }
 
-    @Test func `a hang-up is told even to who wants nothing`() throws {
+    @Test func `a hang-up is reported even without an interest`() throws {
         var ends: [Int32] = [0, 0]
         try #require(unsafe pipe(&ends) == 0)
         let reader = FileDescriptor(owning: ends[0])
@@ -150,7 +150,7 @@ struct ClockTests {
         let end = Clock.now() + .milliseconds(5)
         while Clock.now() < end { looks.append(Clock.bootMicrosecondsSince1970()) }
         looks.sort()
-        // A reading is late if the thread was preempted between its two clocks; most readings are not.
+        // A reading is late if the thread was preempted between its two clock calls; most readings are not.
         #expect(looks[looks.count / 2] - looks[0] < 100, "\(looks.count) looks")
     }
 

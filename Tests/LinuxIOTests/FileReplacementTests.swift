@@ -1,4 +1,4 @@
-// Files and links that take the place of others, and programs that are told of it.
+// Files and links that replace others, and the notices to programs that watch them.
 
 import DNSWire
 import Testing
@@ -29,7 +29,7 @@ struct FileReplacementTests {
         try put("after", at: "a")
         #expect(try look("a") == .file(Array("after".utf8), rights))
         directory.write("half", to: ".new")
-        // ISO 8859-1, as names may still be.
+        // The name is in ISO 8859-1, which is not valid UTF-8.
         let target = Array("ther".utf8) + [0xE9]
         try FileReplacement.putLink(to: target, rights, at: directory("a"), by: directory(".new"))
         guard case .link(let found, _) = try look("a") else {

@@ -1,4 +1,4 @@
-// Whose a file is, and what is left where it lies.
+// The kind, mode and owner of files, and the free space at their path.
 
 import Glibc
 import Testing

@@ -1,4 +1,4 @@
-// Which changes of files are noticed.
+// The changes of files that a watch notices.
 
 import Glibc
 import Testing

@@ -1,4 +1,4 @@
-// UNIX sockets: who may take a path, and the exchange of one line for an answer.
+// UNIX sockets: the ownership of a path, and the exchange of one line for a reply.
 
 import DNSWire
 import Glibc
@@ -28,7 +28,7 @@ struct LocalSocketTests {
         #expect(try received.get() == answer)
     }
 
-    @Test func `the server knows who asks`() throws {
+    @Test func `the server knows the user of its client`() throws {
         let server = try LocalSocket(path: directory("socket"), mode: 0o600)
         let client = try FileDescriptor(socketOf: AF_UNIX, type: SOCK_STREAM)
         try LocalAddress(directory("socket")).connect(client)
@@ -45,7 +45,7 @@ struct LocalSocketTests {
         #expect(try server.accept() != nil)
     }
 
-    @Test func `a path on which somebody answers is in use`() throws {
+    @Test func `a path on which a server answers is in use`() throws {
         let path = directory("socket")
         let server = try LocalSocket(path: path, mode: 0o600)
         #expect(throws: SystemError(call: "bind", code: EADDRINUSE)) { try LocalSocket(path: path, mode: 0o600) }
@@ -148,7 +148,7 @@ struct LocalSocketTests {
         #expect(throws: SystemError(call: "recv", code: EMSGSIZE)) { try received.get() }
     }
 
-    @Test func `nobody at the path is told by connect`() {
+    @Test func `connect reports a path without a server`() {
         #expect(throws: SystemError(call: "connect", code: ENOENT)) {
             try LocalExchange.ask("stats", at: directory("none"), timeout: patience, maxBytes: 10)
         }

@@ -1,4 +1,4 @@
-// Values handed from thread to thread.
+// Values that one thread hands to another.
 
 import Glibc
 import LinuxIO
@@ -80,7 +80,7 @@ struct MailboxTests {
     }
 }
 
-/// A thread in an array, which a noncopyable one cannot be in.
+/// A reference to a thread, because a noncopyable value cannot be in an array.
 private final class Joining {
     private var thread: NamedThread?
 

@@ -1,4 +1,4 @@
-// Files that must not be there before.
+// Files that must not exist before.
 
 import Testing
 

@@ -1,4 +1,4 @@
-// How root's rights are given up, each time in a process of its own, for it is for good.
+// Dropping root's privileges. Each test runs in a process of its own, because the change is permanent.
 
 import Glibc
 import TestSupport
@@ -113,7 +113,7 @@ struct StateDirectoryOwnershipTests {
         }
         try leave("ours", sparing: [folder.path])
         #expect(owner("ours") == 4711 && owner("ours/cache") == 0)
-        // The user's already: root keeps nothing there that it could lose.
+        // The folder already belongs to the user, so root owns nothing there that it could lose.
         try leave("ours", ["cache"], sparing: ["\(folder.path)/ours"])
         #expect(owner("ours/cache") == 4711)
     }

@@ -1,4 +1,4 @@
-// What is read from /proc, small files, and randomness.
+// Values from /proc, small files, and randomness.
 
 import DNSWire
 import Glibc
@@ -67,7 +67,7 @@ struct PortHolderTests {
         #expect(try DatagramLoss.count(at: [idle.localAddress()]) == 0)
     }
 
-    @Test func `nobody holds port 0`() throws {
+    @Test func `no process holds port 0`() throws {
         #expect(try PortHolder.describe(#require(SocketAddress("127.0.0.1:0")), .tcp) == nil)
     }
 }
@@ -128,7 +128,7 @@ struct FileRightsTests {
         (0o600, false, false), (0o400, false, false), (0o640, true, false), (0o620, false, false),
         (0o604, false, true), (0o602, false, false), (0o644, true, true), (0o4755, true, true),
     ])
-    func `who may read a file comes with its content`(mode: UInt32, group: Bool, others: Bool) throws {
+    func `the readers of a file come with its content`(mode: UInt32, group: Bool, others: Bool) throws {
         directory.write("x", to: "file")
         try #require(unsafe chmod(directory("file"), mode) == 0)
         let (content, rights) = try TextFile.readWithRights(directory("file"), maxBytes: 1)

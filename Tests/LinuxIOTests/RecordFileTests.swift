@@ -1,4 +1,4 @@
-// Files of memory: what was written the time before is kept beside.
+// Record files: writing one keeps the former one beside it.
 
 import Testing
 

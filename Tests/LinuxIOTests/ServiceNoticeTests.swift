@@ -1,4 +1,4 @@
-// What a service manager hears from us.
+// The notices to a service manager.
 
 import DNSWire
 import Glibc
@@ -39,7 +39,7 @@ struct ServiceNoticeTests {
         let manager = try FileDescriptor(socketOf: AF_UNIX, type: SOCK_DGRAM)
         try LocalAddress(notice: path).bind(manager)
         let notice = try #require(ServiceNotice { $0 == "NOTIFY_SOCKET" ? path : nil })
-        // net.unix.max_dgram_qlen, 10 as a rule.
+        // The kernel's limit is net.unix.max_dgram_qlen, 10 by default.
         var told = 0
         while told < 100_000, notice.tell(.alive) { told += 1 }
         #expect(told > 0 && !notice.tell(.ready("")))

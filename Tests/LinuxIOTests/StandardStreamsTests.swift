@@ -1,4 +1,4 @@
-// What reaches a terminal.
+// The bytes that reach a terminal.
 
 import FoundationEssentials
 import Testing

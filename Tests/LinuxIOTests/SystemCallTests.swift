@@ -1,4 +1,4 @@
-// How results of system calls are judged.
+// The judgement of system call results.
 
 import Glibc
 import Testing
@@ -55,7 +55,7 @@ struct SystemCallTests {
         try #require(unsafe pipe(&ends) == 0)
         let reader = FileDescriptor(owning: ends[0])
         do { _ = FileDescriptor(owning: ends[1]) }
-        // End of file comes when the last writer is gone.
+        // The read ends when the last writer has closed the pipe.
         let bytes = try unsafe SystemCall.bytes("read", maxBytes: 1) { unsafe read(reader.raw, $0, $1) }
         #expect(bytes == [])
     }

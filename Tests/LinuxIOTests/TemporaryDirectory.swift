@@ -1,4 +1,4 @@
-// A directory of its own for each test, removed with everything in it.
+// A directory of its own for each test; it is removed with its contents.
 
 import DNSWire
 import Glibc
@@ -19,7 +19,7 @@ final class TemporaryDirectory {
 
     func callAsFunction(_ name: String) -> String { path + "/" + name }
 
-    /// Writes in place, as `>` does in a shell.
+    /// Writes to the existing file, as `>` does in a shell.
     func write(_ text: String, to name: String) {
         let descriptor = unsafe open(self(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         precondition(descriptor >= 0, "cannot write \(name)")
@@ -47,10 +47,10 @@ final class TemporaryDirectory {
     }
 }
 
-/// Long enough for a machine under load; a test that waits so long fails.
+/// The longest wait, enough for a machine under load; a test that reaches it fails.
 let patience: Duration = .seconds(20)
 
-/// Blocks until the descriptor has something; false after `patience`.
+/// Waits until the descriptor is ready; returns false after `patience`.
 func becomesReady(_ descriptor: Int32, for events: Int32 = POLLIN) -> Bool {
     var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
     return unsafe poll(&entry, 1, Int32(patience.wholeSeconds) * 1000) == 1

@@ -1,4 +1,5 @@
-// Threads and signals. Signals go to a thread of the test's own: others of this process do not block them.
+// Threads and signals. The test's own thread receives the signals, because other threads of this process do not block
+// them.
 
 import DNSWire
 import Glibc
@@ -74,7 +75,7 @@ struct ThreadAndSignalTests {
 
     @Test func `until it is watched a signal ends the process, and other signals wait meanwhile`() async {
         await #expect(processExitsWith: .success) {
-            // The thread of a test may block it.
+            // The test's own thread may block the signal.
             var deadly = sigset_t()
             unsafe sigaddset(&deadly, SIGTERM)
             _ = unsafe pthread_sigmask(SIG_UNBLOCK, &deadly, nil)

@@ -1,4 +1,4 @@
-// Which parts of an event loop have their turn, and when.
+// The turns of an event loop's parts, and their times.
 
 import DNSWire
 import LinuxIO
@@ -11,7 +11,7 @@ struct TimetableTests {
         var nextDeadline: Instant? {
             didSet { timer.changed() }
         }
-        /// What the part does when it is due.
+        /// The work of the part when it is due.
         var work: () -> Void = {}
         private(set) var turns: [Instant] = []
 

@@ -1,4 +1,4 @@
-// Code that ends or stops a process, tried in a copy of it.
+// Code that ends or stops a process, run in a copy of the process.
 
 import DNSWire
 import Glibc

@@ -1,22 +1,22 @@
-// A page of etc/man as far as it can be compared with the program: the entries of its lists, in plain text. Knows the
-// few macros and escapes that our pages use; whether the page is well-formed is judged by mandoc.
+// A page of etc/man as far as the tests compare it with the program: the entries of its lists, in plain text. It parses
+// only the macros and escapes that these pages use; mandoc checks that a page is well-formed.
 
 import TestSupport
 
 struct ManualPage {
     struct Entry {
-        /// The heading it stands under.
+        /// The heading above the entry.
         let section: String
-        /// What it is about, and behind that what is said about it; each in one line.
+        /// The subject of the entry in one line; `text` holds its description.
         let tag: String
         var text = ""
     }
 
     private(set) var entries: [Entry] = []
-    /// All that can be read, a line for each of the source.
+    /// All visible text, with one line for each line of the source.
     private(set) var lines: [String] = []
 
-    /// - Parameter name: such as "httpdnsd.8".
+    /// - Parameter name: a file name such as "httpdnsd.8".
     init(_ name: String) throws {
         let top = TestFile.folder(of: TestFile.folder(of: TestFile.folder(of: #filePath)))
         let bytes = try TestFile.bytes(at: "\(top)/etc/man/\(name)")
@@ -52,7 +52,7 @@ struct ManualPage {
 
     func tags(under section: String) -> [String] { entries.filter { $0.section == section }.map(\.tag) }
 
-    /// A macro that sets fonts gives its arguments, another one nothing.
+    /// The arguments of a macro that sets fonts; the empty text for any other macro.
     private static func plain(_ line: Substring, _ words: [String]) -> String {
         guard line.hasPrefix("."), let macro = words.first else { return unescaped(String(line)) }
         switch macro {
@@ -62,7 +62,7 @@ struct ManualPage {
         }
     }
 
-    /// Those of a line with a macro: quotes keep blanks together.
+    /// The words of a line with a macro; quotes keep blanks together.
     private static func words(_ line: Substring) -> [String] {
         var words: [String] = []
         var isQuoted = false

@@ -1,4 +1,4 @@
-// The reader of manual pages, on a page that has everything it knows.
+// The reader of manual pages, on a page with all supported macros and escapes.
 
 import Testing
 

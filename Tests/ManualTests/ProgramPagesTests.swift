@@ -1,4 +1,4 @@
-// httpdnsd(8) and httpdnsctl(1) against the words of the programs: all options, paths and commands are there, and no
+// httpdnsd(8) and httpdnsctl(1), compared with the programs: the pages have all options, paths and commands, and no
 // others.
 
 import HTTPServer
@@ -108,7 +108,7 @@ struct ProgramPagesTests {
     @Test("what httpdnsctl(1) says can be asked is understood, with every option at once")
     func understood() throws {
         for entry in try entries() {
-            // The last one of those that exclude each other.
+            // The last one of several exclusive words is used.
             let words = entry.tag.filter { $0 != "[" && $0 != "]" }.split(separator: " ").map { word in
                 word.split(separator: "|").last.map(String.init) ?? ""
             }

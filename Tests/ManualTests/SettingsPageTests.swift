@@ -1,5 +1,5 @@
-// httpdnsd.toml(5) against the settings: which keys there are, what they are without a file, what they may be, and
-// which need a restart. All of it is asked of the program, so that no key changes without the page.
+// httpdnsd.toml(5), compared with the settings: its keys, their defaults, their ranges, and the ones that need a
+// restart. The tests ask the program for all of it, so that no key changes without the page.
 
 import TestSupport
 import Testing
@@ -12,7 +12,7 @@ struct SettingsPageTests {
 
     init() throws { page = try ManualPage("httpdnsd.toml.5") }
 
-    /// As few keys as can be, so that all others show their defaults.
+    /// The smallest file, so that all other keys have their defaults.
     private static let leastFile = """
         [[provider]]
         name = "x"
@@ -37,7 +37,7 @@ struct SettingsPageTests {
         stale = false
         """
 
-    /// By table, in the order of the file; the first one has no header.
+    /// The keys by table, in the order of the file; the first table has no header.
     private static let tables: [(header: String, keys: [String])] = [
         ("", Settings.keys.map(\.name)),
         ("[server]", Settings.Server.keys.map(\.name)),
@@ -118,7 +118,7 @@ struct SettingsPageTests {
         }
     }
 
-    /// Nil where the value is taken.
+    /// The complaint about the value; nil if it is valid.
     private static func complaint(about value: String, _ key: String, _ header: String) -> String? {
         let file = (header == "[provider.template]" ? "[[provider]]\n" : "") + "\(header)\n\(key) = \(value)\n"
         do throws(SettingsError) {
@@ -129,8 +129,8 @@ struct SettingsPageTests {
         }
     }
 
-    /// A value that is not the default, for each key but those of providers, receivers, nameservers and rules, all of
-    /// which SIGHUP changes.
+    /// A value other than the default for each key, except those of providers, receivers, nameservers and rules, which
+    /// SIGHUP changes.
     private static let otherValues: [String: String] = [
         "only-listed": "true", "direct-only": "true", "local-zone": "\"lan\"",
         "hosts-directory": "\"/h\"", "lease-files": "\"/l\"",

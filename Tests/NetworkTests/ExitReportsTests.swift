@@ -1,4 +1,4 @@
-// Which reports of this machine's address show another carrier, and that a lying provider moves no network.
+// The reports of this machine's public address that indicate another carrier. A lying provider alone changes nothing.
 
 import DNSWire
 import TestSupport
@@ -21,7 +21,7 @@ struct ExitReportsTests {
         reports.reported(try #require(Address(text)), by: provider, now: at(milliseconds))?.prefix
     }
 
-    /// On a network whose carrier is known.
+    /// Reports on a network whose carrier is known.
     private func reports() throws -> ExitReports {
         var reports = ExitReports(now: start)
         var carrier = Carrier()
@@ -137,7 +137,7 @@ struct ExitReportsTests {
         #expect(try report(mobile, by: 1, at: 11_000, to: &reports) == nil)
         #expect(try report("192.0.2.1", by: 9, at: 12_000, to: &reports) == nil)
         #expect(try report(mobile, by: 1, at: 13_000, to: &reports) == mobilePrefix)
-        // One that always reports the former carrier is outvoted by two.
+        // Two providers outvote one that always reports the former carrier.
         reports = try self.reports()
         #expect(try report(mobile, by: 1, at: 0, to: &reports) == nil)
         #expect(try report(home, by: 9, at: 1, to: &reports) == nil)
@@ -184,7 +184,7 @@ struct ExitReportsTests {
         _ = try report(mobile, by: 1, at: 6000, to: &reports)
         let other = reports.reported(try #require(Address(mobile)), by: 2, now: at(7000))
         #expect(other == OtherCarrier(prefix: try #require(mobilePrefix), since: at(5000)))
-        // If none came through it, everything since the network came into use.
+        // If no reply came through the former carrier, everything since the start of this network counts.
         reports.entered(reports.carrier, isOtherCarrier: false, now: at(20_000))
         _ = try report(mobile, by: 1, at: 21_000, to: &reports)
         #expect(reports.reported(try #require(Address(mobile)), by: 2, now: at(22_000))?.since == at(20_000))

@@ -1,5 +1,5 @@
-// What becomes of the kernel's messages. The vectors were recorded in a network namespace, in the order of their
-// names; their heads say how the tables differ after each of them.
+// The effects of the kernel's messages. The vectors were recorded in a network namespace, in the order of their names;
+// their heads state how the tables differ after each of them.
 
 import CLinux
 import DNSWire
@@ -83,7 +83,8 @@ struct KernelMirrorTests {
         mirror.take(bytes.span, now: start + .seconds(600))
         #expect(!isChanged(&mirror))
         #expect(mirror.nat64Prefixes.map(\.end) == [start + .seconds(2400)])
-        // The option's lifetime and length code, after two headers of 16 bytes and the option's type and length.
+        // The bytes are the option's lifetime and length code, after two headers of 16 bytes and the option's type and
+        // length.
         bytes.replaceSubrange(34..<36, with: [0, 0])
         mirror.take(bytes.span, now: start)
         #expect(isChanged(&mirror))
@@ -95,7 +96,7 @@ struct KernelMirrorTests {
         var bytes = announcement
         bytes[35] = bytes[35] & 0xF8 | code
         bytes.replaceSubrange(36..<48, with: [UInt8](repeating: 0xFF, count: 12))
-        // Bits 64 to 71 (RFC 6052 section 2.2).
+        // The byte holds bits 64 to 71, which must be zero (RFC 6052 section 2.2).
         bytes[44] = 0
         var mirror = filled(before: KernelMirrorTests.vectors[8])
         mirror.take(bytes.span, now: start)
@@ -123,7 +124,7 @@ struct KernelMirrorTests {
         }
     }
 
-    /// One message with one option.
+    /// A router advertisement with one option.
     private var announcement: [UInt8] {
         let bytes = KernelMirrorTests.vectors[8].bytes
         var messages = NetlinkMessages()

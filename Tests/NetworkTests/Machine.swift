@@ -12,7 +12,7 @@ struct Machine {
         let text: String
     }
 
-    /// Name of a sort of interface, to what the kernel tells of it.
+    /// The kernel's attributes of an interface, by the name of its sort.
     private static let sorts: [String: (hardwareType: Int, kind: String, isWireless: Bool)] = [
         "ethernet": (1, "", false), "wifi": (1, "", true), "veth": (1, "veth", false), "bridge": (1, "bridge", false),
         "wireguard": (0xFFFE, "wireguard", false), "tun": (0xFFFE, "tun", false), "tap": (1, "tun", false),
@@ -142,7 +142,7 @@ struct Machine {
 }
 
 extension Machine {
-    /// What one look at the tables tells, when nothing is remembered.
+    /// The identity that the current tables show, without remembered state.
     func identity(searchDomains: [String]) -> NetworkIdentity {
         let routed = RoutedLinks(tables)
         guard let wayOut = routed.wayOut else { return .isolated }

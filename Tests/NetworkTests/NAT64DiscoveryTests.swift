@@ -1,4 +1,4 @@
-// When a network is asked for its translation prefix, and what is believed, on a clock of the test's own.
+// The queries for a network's NAT64 prefix and the accepted answers, on the test's own clock.
 
 import DNSWire
 import Network
@@ -27,7 +27,7 @@ struct NAT64DiscoveryTests {
 
     private func at(_ seconds: Double) -> Instant { start + .seconds(seconds) }
 
-    /// On `home`, asked, and without an answer yet.
+    /// A discovery on the network `home` that has asked and has no answer yet.
     private func asking() -> NAT64Discovery {
         var discovery = NAT64Discovery()
         discovery.networkChanged(to: home, onlyIPv6, advertised: [], now: start)

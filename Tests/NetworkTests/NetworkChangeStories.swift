@@ -1,4 +1,4 @@
-// Stories of networks that change. Read them as they are told: NetworkChangeStory.swift says how.
+// Stories of network changes. NetworkChangeStory.swift describes their language.
 
 enum NetworkChangeStories {
     static let moves = [

@@ -1,4 +1,4 @@
-// Stories of ways out that are lost, of gateways that are silent, and of machines that sleep.
+// Stories of lost default routes, of gateways that do not answer, and of machines that sleep.
 
 extension NetworkChangeStories {
     static let gaps = [
@@ -158,7 +158,7 @@ extension NetworkChangeStories {
             > 750 route since 500: ethernet, gateway 10.1.0.1 (0a:00:00:00:00:01), 10.1.0.0/24
             """),
         NetworkChangeStory(
-            "a network with the addresses of the last one: its gateway is asked who it is",
+            "a network with the addresses of the last one: its gateway is solicited",
             """
             join wlan0 wifi 192.168.1.20/24 via 192.168.1.1 0a:00:00:00:00:01
             start
@@ -184,7 +184,7 @@ extension NetworkChangeStories {
             > 1250 route since 1000: ethernet, gateway 10.1.0.1 (0a:00:00:00:00:09), 10.1.0.0/24
             """),
         NetworkChangeStory(
-            "a modem and a point-to-point line have nobody to wait for",
+            "a modem and a point-to-point line have no neighbour to wait for",
             """
             join eth0 ethernet 10.1.0.2/24 via 10.1.0.1 0a:00:00:00:00:01
             start

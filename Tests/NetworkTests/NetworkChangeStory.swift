@@ -1,7 +1,9 @@
-// A story of a machine's network, told line by line, and what it makes of the changes. Virtual time in milliseconds.
+// A story of a machine's network, line by line, with the actions that must follow. Times are in milliseconds of a
+// virtual clock.
 //
-// Lines: "COMMAND; COMMAND" before "start [DOMAIN ...]"; then "TIME COMMAND; COMMAND", where all of a line is seen at
-// once, "TIME search [DOMAIN ...]" and "TIME woke". "> TIME ACTION" is what must happen, all of it, in this order.
+// Lines: "COMMAND; COMMAND" before "start [DOMAIN ...]"; then "TIME COMMAND; COMMAND", where all changes of a line are
+// seen at once, "TIME search [DOMAIN ...]" and "TIME woke". "> TIME ACTION" is an action that must happen; the list is
+// complete and ordered.
 
 import DNSWire
 import Network
@@ -54,7 +56,7 @@ struct NetworkChangeStory: CustomTestStringConvertible {
     }
 }
 
-/// Network changes with their clock, and what they did as text.
+/// Network changes with a clock, and their actions as text.
 struct NetworkChangeRun {
     private let start = Instant.testStart
     private var milliseconds = 0
@@ -67,7 +69,7 @@ struct NetworkChangeRun {
 
     var log: [String] { actions.map { "\($0.milliseconds) \(words($0.action))" } }
 
-    /// Wakes it at each of its deadlines until then.
+    /// Moves the clock forward, and handles each deadline on the way.
     mutating func advance(to time: Int) {
         while let deadline = changes.nextDeadline, deadline <= start + .milliseconds(time) {
             milliseconds = max(milliseconds, self.time(deadline))
@@ -76,7 +78,7 @@ struct NetworkChangeRun {
         milliseconds = time
     }
 
-    /// Lets everything that is under way end.
+    /// Moves the clock forward until all changes have ended.
     mutating func finish() { advance(to: milliseconds + 10_000) }
 
     mutating func take(_ event: NetworkChanges.Event) {

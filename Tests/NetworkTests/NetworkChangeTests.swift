@@ -1,4 +1,4 @@
-// Which changes of the kernel's tables are a change of the network, when, and for what reason.
+// The changes of the kernel's tables that count as a change of the network, with their times and causes.
 
 import DNSWire
 import Network

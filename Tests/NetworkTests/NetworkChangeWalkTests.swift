@@ -1,4 +1,4 @@
-// A machine whose network changes at random, against what must hold whatever happens.
+// A machine whose network changes at random, with the invariants of `NetworkChanges`.
 
 import DNSWire
 import Network
@@ -15,7 +15,7 @@ import TestSupport
     }
 }
 
-/// Steps at random, and the checks.
+/// Random steps and their checks.
 private struct NetworkChangeWalk {
     private var random: SeededRandom
     private let seed: UInt64
@@ -48,7 +48,7 @@ private struct NetworkChangeWalk {
     }
 
     mutating func step() throws {
-        // In bursts, with rests of up to three seconds.
+        // The steps come in bursts, with pauses of up to three seconds.
         time +=
             Int.random(in: 0..<10, using: &random) < 7
             ? Int.random(in: 0...200, using: &random) : Int.random(in: 0...3000, using: &random)
@@ -69,7 +69,7 @@ private struct NetworkChangeWalk {
         #expect(run.changes.isChanging == (openSince != nil), "seed \(seed), \(time) ms")
     }
 
-    /// Since when the last unrest has had no end.
+    /// The start of the current change; nil if none is open.
     private var openSince: Int? {
         let last = run.actions.last { [.changing, .end].contains(Mark($0.action)) }
         return last.flatMap { Mark($0.action) == .changing ? $0.milliseconds : nil }
@@ -113,13 +113,13 @@ private struct NetworkChangeWalk {
         #expect(since == nil, "seed \(seed)")
     }
 
-    /// When all is quiet the network in force is that of the tables, and nothing is waited for.
+    /// At rest, the network in force is that of the tables, and no deadline is left.
     func checkRest() {
         #expect(run.changes.nextDeadline == nil, "seed \(seed)")
         let seen = machine.identity(searchDomains: domains)
         guard seen != .isolated else { return }
         let identity = run.changes.identity
-        // A hardware address may have been forgotten by the kernel, and not by us.
+        // The kernel may have forgotten a hardware address that the daemon still knows.
         let known = seen.isComplete ? identity.gatewayHardware : nil
         #expect(known == (seen.isComplete ? seen.gatewayHardware : nil), "seed \(seed)")
         #expect(

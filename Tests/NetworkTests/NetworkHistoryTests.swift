@@ -1,4 +1,4 @@
-// Which networks are remembered, what is told of them, and what of that outlives a restart.
+// The remembered networks, their reports, and their notes for a restart.
 
 import DNSWire
 import Network
@@ -12,7 +12,7 @@ import TestSupport
         NetworkIdentity(kind: .wifi, searchDomains: ["n\(number)"])
     }
 
-    /// - Parameter numbers: of the networks, in the order in which they are entered, one each second.
+    /// - Parameter numbers: the networks in the order in which they are entered, one each second.
     private func history(_ numbers: [Int], startingAt second: Int64 = 1000) -> NetworkHistory {
         var history = NetworkHistory()
         for (index, number) in numbers.enumerated() {

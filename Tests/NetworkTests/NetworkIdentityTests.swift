@@ -1,4 +1,4 @@
-// What tells networks apart, in words and in bytes.
+// The identity of a network, in words and in bytes.
 
 import DNSWire
 import Network
@@ -43,9 +43,9 @@ import Testing
     @Test(
         "which way out counts",
         arguments: [
-            // The lower metric.
+            // The route with the lower metric counts.
             (["route default eth0 via 10.1.0.1 metric 100", "route default eth1 via 10.2.0.1 metric 50"], "10.2.0.1"),
-            // The main table before others, IPv4 before IPv6, hardware before a VPN, the whole before its halves.
+            // The main table comes before others, IPv4 before IPv6, hardware before a VPN, the whole before its halves.
             (["route default eth0 via 10.1.0.1 table 7", "route default eth1 via 10.2.0.1 metric 900"], "10.2.0.1"),
             (["route default6 eth0 via fe80::1", "route default eth1 via 10.2.0.1 metric 900"], "10.2.0.1"),
             (["route default wg0 via 10.9.0.1", "route default eth1 via 10.2.0.1 metric 900"], "10.2.0.1"),
@@ -55,19 +55,19 @@ import Testing
                     "route default eth1 via 10.2.0.1",
                 ], "10.2.0.1"
             ),
-            // What there is, when there is nothing better.
+            // A worse route counts if there is no better one.
             (["route default eth0 via 10.1.0.1 table 7"], "10.1.0.1"),
             (["route default wg0 via 10.9.0.1"], "10.9.0.1"),
             (["route 0.0.0.0/1 eth0 via 10.1.0.1", "route 128.0.0.0/1 eth1 via 10.2.0.1"], "10.1.0.1"),
             (["route 2000::/3 eth0 via fe80::1"], "fe80::1"),
-            // Everything but private networks.
+            // The two routes cover everything but private networks.
             (["route 0.0.0.0/5 wg0 via 10.9.0.1", "route 196.0.0.0/6 wg0 via 10.9.0.1"], "10.9.0.1"),
-            // A site in the way is none.
+            // A route to a single site does not count.
             (["route 1.1.1.0/24 eth0 via 10.1.0.1", "route default wg0 via 10.9.0.1"], "10.9.0.1"),
             // Half a default route is none, and a route through an interface that is down does not count.
             (["route 0.0.0.0/1 eth0 via 10.1.0.1"], nil), (["down eth0", "route default eth0 via 10.1.0.1"], nil),
             (["down eth0", "route 128.0.0.0/1 eth0", "route 0.0.0.0/1 eth1 via 10.2.0.1"], nil),
-            // Equals in the order of their names, whatever the order of the tables.
+            // Equal routes count in the order of their interface or gateway, whatever the order of the tables.
             (["route default eth1 via 10.2.0.1", "route default eth0 via 10.1.0.1"], "10.1.0.1"),
             (["route default6 eth0 via fe80::2", "route default6 eth0 via fe80::1"], "fe80::1"),
         ] as [([String], String?)])
@@ -84,7 +84,7 @@ import Testing
         let identity = try NetworkIdentityTests.identity(
             commands + ["address 9.0.0.1/30 eth0", "route default eth0 via 10.7.0.1"])
         #expect(identity.prefix == Prefix("10.7.0.0/16"))
-        // An address of its own only tells nothing.
+        // A single address is not a prefix.
         let single = try NetworkIdentityTests.identity([
             "link eth0 ethernet", "address 192.0.2.5/32 eth0", "route default eth0 via 192.0.2.1",
         ])

@@ -1,4 +1,4 @@
-// A network of its own for a test, with the kernel's own tables: made by ip(8), gone with the object. Needs root.
+// A network namespace for a test, set up by ip(8) and removed with the object. It requires root.
 
 import Glibc
 import LinuxIO
@@ -25,7 +25,7 @@ final class NetworkNamespace {
     @discardableResult
     func ip(_ words: String) throws -> String { try NetworkNamespace.run("ip -n \(name) \(words)") }
 
-    /// Each line as words for `ip`, in one process; none may fail.
+    /// Runs the lines as commands of `ip` in one process; each must succeed.
     func ip(lines: [String]) throws {
         let text = lines.joined(separator: "\n") + "\n"
         guard let pipe = unsafe popen("ip -n \(name) -batch -", "w") else { throw Failure(command: "popen") }
@@ -38,7 +38,7 @@ final class NetworkNamespace {
         try NetworkNamespace.run("ip netns exec \(name) sh -c '\(command)'")
     }
 
-    /// What `body` opens stays inside. It must not wait for anything: the thread is not its own.
+    /// Runs `body` in the namespace, where its sockets stay. It must not wait, because other code uses the thread too.
     func within<Result>(_ body: () throws -> Result) throws -> Result {
         let outside = FileDescriptor(owning: unsafe open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC))
         let inside = FileDescriptor(owning: unsafe open("/run/netns/\(name)", O_RDONLY | O_CLOEXEC))
@@ -47,7 +47,7 @@ final class NetworkNamespace {
         return try body()
     }
 
-    /// setns(2), which Glibc shows to GNU sources only.
+    /// Calls setns(2), which Glibc declares for GNU sources only.
     private func enter(_ descriptor: Int32) throws {
         typealias Call = @convention(c) (Int32, Int32) -> Int32
         guard let symbol = unsafe dlsym(nil, "setns") else { throw Failure(command: "dlsym") }

@@ -1,4 +1,4 @@
-// Which addresses routes lead to, and the short names of networks.
+// The address families that routes reach, and the short names of networks.
 
 import DNSWire
 import Network

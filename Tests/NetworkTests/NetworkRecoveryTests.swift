@@ -1,4 +1,4 @@
-// How long a change keeps clients waiting, and when time has passed unseen.
+// The time that clients wait after a change, and time that passed during a suspend.
 
 import DNSWire
 import Network
@@ -61,7 +61,7 @@ import Testing
         recovery.requested(now: at(600_000))
         recovery.requested(now: at(600_050))
         #expect(recovery.learned(now: at(600_200))?.recovery == .milliseconds(200))
-        // Asked within the first second: the whole time counts.
+        // The question came within the first second, so the whole time counts.
         recovery.began(change(.wake, usableSince: 700_000))
         recovery.requested(now: at(700_900))
         #expect(recovery.learned(now: at(701_100))?.recovery == .milliseconds(1100))
@@ -87,7 +87,8 @@ import Testing
     @Test(
         "what is no sleep",
         arguments: [
-            // Read one after the other; a clock that was slowed down; a busy loop.
+            // The differences come from two successive readings, from a clock that was slowed down, and from a busy
+            // loop.
             (10_000, 9_001, 0), (10_000, 10_500, 0), (10_000, 10_000, 4_999),
         ])
     func awake(_ sinceBoot: Int, _ awake: Int, _ lateBy: Int) {

@@ -1,5 +1,5 @@
-// The watch against a real kernel, in a network of the test's own: what it reads at first, what it is told later, and
-// what it notices without being told.
+// The watch on the kernel's routes, in a network namespace of the test: its first reading, later messages, and changes
+// that it notices without a message.
 
 import DNSWire
 import Glibc
@@ -11,7 +11,7 @@ import Testing
 
 @Suite(.enabled(if: NetworkNamespace.isPossible))
 struct RouteWatchTests {
-    /// Two links, cabled to each other: index 2 is `right`, 3 is `left`.
+    /// Two links with a cable between them: index 2 is `right`, 3 is `left`.
     private static let cable = [
         "link add left index 3 type veth peer name right index 2", "link set left addrgenmode none",
         "link set right addrgenmode none", "link set left up", "link set right up",
@@ -34,7 +34,7 @@ struct RouteWatchTests {
                     "neigh add fe80::1 lladdr 02:00:00:00:00:02 dev left nud permanent",
                 ])
         let first = try network.within { try RouteWatch() }
-        // An IPv6 address is not usable in its first moments.
+        // A new IPv6 address is not usable at once.
         let isComplete = try settle(first, network) { lines in
             lines.contains("address 2001:db8:1::2/64 on 3") && lines.count { $0.hasSuffix("veth type 1 up") } == 2
         }
@@ -74,7 +74,7 @@ struct RouteWatchTests {
         try check(watch, network, "link set right name other", adds: ["link 2 other"], removes: 1)
         try check(watch, network, "-6 route add blackhole 2001:db8:9::/48")
         try check(watch, network, "link set left mtu 1400")
-        // Its default route and both prefixes go with it, and those of IPv4 without a word.
+        // The default route and both prefixes end with the link; the kernel sends no message for those of IPv4.
         try check(watch, network, "link set left down", adds: ["link 3 left veth type 1 down"], removes: nil)
         #expect(!watch.tables.lines.contains { $0.hasPrefix("route") && $0.contains("on 3") })
         try check(watch, network, "link del left", removes: nil)
@@ -105,7 +105,7 @@ struct RouteWatchTests {
     /// Takes changes until the tables equal those of a new watch and `isAwaited` holds. The kernel handles carriers and
     /// new IPv6 addresses with a delay.
     ///
-    /// - Returns: whether a change was reported; nil if that does not happen.
+    /// - Returns: whether a change was reported; nil after the longest wait.
     private func settle(
         _ watch: RouteWatch, _ network: NetworkNamespace, until isAwaited: ([String]) -> Bool = { _ in true }
     ) throws -> Bool? {
@@ -121,7 +121,7 @@ struct RouteWatchTests {
         return nil
     }
 
-    /// A network with both links, and a carrier on them.
+    /// A network with both links, each with a carrier.
     private func cabled(_ lines: [String] = []) throws -> (NetworkNamespace, RouteWatch) {
         let network = try NetworkNamespace()
         try network.ip(lines: RouteWatchTests.cable + lines)
@@ -132,13 +132,13 @@ struct RouteWatchTests {
     }
 
     @Test(arguments: [UInt64(12), 13, 74, 115])
-    func `whatever is done to a network, the watch knows what somebody knows who asks anew`(seed: UInt64) throws {
+    func `after any change of a network, the watch knows what a new watch reads`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let (network, watch) = try cabled()
         for step in 0..<60 {
             let command = randomCommand(using: &random)
             let before = watch.tables.lines
-            // Many are refused: there is no such route, or the link is down.
+            // The kernel refuses many of the commands: there is no such route, or the link is down.
             _ = try? network.ip(command + " 2>/dev/null")
             guard try settle(watch, network) != nil else {
                 Issue.record("seed \(seed), step \(step): \(command), before: \(before)")
@@ -200,7 +200,7 @@ struct RouteWatchTests {
         #expect(try watch.takeChanges())
         #expect(watch.tables.addresses.count { $0.link == 3 } == 200)
         try drain(watch)
-        // Afterwards news count again.
+        // Later messages count again.
         try network.ip("addr del 10.7.0.2/24 dev left")
         #expect(try watch.takeChanges())
         #expect(watch.tables.addresses.count { $0.link == 3 } == 199)
@@ -216,7 +216,7 @@ struct RouteWatchTests {
         #expect(watch.tables.routes.count { $0.destination.length == 32 } >= RouteMirror.maxRoutes - extra)
         #expect(watch.tables.routes.count <= RouteMirror.maxRoutes + 1)
         #expect(watch.tables.routes.contains { $0.destination.length == 0 })
-        // What found no room is read when there is some.
+        // The watch reads left-out routes when there is room again.
         try network.ip("route flush proto boot")
         try network.ip("route add 10.99.0.0/16 dev left")
         try drain(watch)
@@ -246,7 +246,7 @@ struct RouteWatchTests {
 
 private let patience: Duration = .seconds(20)
 
-/// What a watch costs.
+/// The processor time of a watch.
 private final class Account {
     private let watch: RouteWatch
     private(set) var processorTime = Duration.zero

@@ -1,4 +1,4 @@
-// Checks registrable domains by the installed Public Suffix List.
+// Checks registrable domains with the installed Public Suffix List.
 
 import DNSWire
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import PublicSuffix
 
 struct RegistrableDomainTests {
-    /// Expected values by hand from publicsuffix.org's rules.
+    /// The expected values follow from publicsuffix.org's rules, applied by hand.
     @Test(
         "a registrable domain is the public suffix and one label",
         arguments: [
@@ -19,9 +19,9 @@ struct RegistrableDomainTests {
             ("x.user.github.io", "user.github.io"),
             ("shop.xn--fiqs8s", "shop.xn--fiqs8s"),
             ("www.shop.xn--fiqs8s", "shop.xn--fiqs8s"),
-            // A suffix that no rule lists.
+            // No rule lists the suffix.
             ("www.lab.invalid-suffix", "lab.invalid-suffix"),
-            // Bytes that no host name has.
+            // The name has bytes that no host name has.
             ("a\\.b\\000.example.com", "example.com"),
             ("_dmarc.mail.example.org", "example.org"),
         ])

@@ -1,4 +1,4 @@
-// What the scripts of a fleet do in a real Redis: turns within a budget, leases, sums, and members with two keys.
+// The effects of a fleet's scripts in a real Redis: turns within a budget, leases, sums, and members with two keys.
 
 import DNSWire
 import Fleet
@@ -19,14 +19,14 @@ import Testing
         var news: [RedisConnection.News] = []
     }
 
-    /// The replies to commands that are sent together, so that little time passes between them.
+    /// Sends the commands together, so that little time passes between them, and returns the replies.
     private func replies(to commands: [RedisCommand]) throws -> [RedisReply] {
         let heard = Heard()
         let end = Clock.now() + .seconds(20)
         var connection: RedisConnection?
         while connection == nil {
             connection = try? RedisConnection(to: .local(server.path), loop) { heard.news.append($1) }
-            // It has just been started.
+            // The server has just been started.
             if connection == nil { usleep(10_000) }
             try #require(Clock.now() < end)
         }
@@ -48,7 +48,7 @@ import Testing
 
     private func numbers(_ reply: RedisReply) -> [Int64] { (reply.elements ?? []).compactMap(\.number) }
 
-    /// In steps of the interval; nil: deferred.
+    /// The waits in steps of the interval; nil: deferred.
     private func waits(_ replies: [RedisReply]) -> [Int64?] {
         replies.map { reply in
             let numbers = numbers(reply)
@@ -73,7 +73,7 @@ import Testing
         let back = [turns[5], turns[3], turns[7]].map { call(.turnBack, key, ["\(interval)", "\($0)"]) }
         let again = try replies(to: back + (0..<4).map { _ in take(key, longest: 4_000_000) }).suffix(4)
         #expect(waits(Array(again)) == [3, 5, 7, 8])
-        // One that is over is of no use, and neither is one that nobody had.
+        // A past turn and one that was never granted are of no use.
         let now = turns[0]
         let useless = [now - 1, now + 60_000_000].map { call(.turnBack, key, ["\(interval)", "\($0)"]) }
         #expect(waits(try replies(to: useless + [take(key, longest: 4_000_000)]).suffix(1)) == [9])
@@ -89,7 +89,7 @@ import Testing
         #expect(waits(try replies(to: list).suffix(2)) == [0, 1])
     }
 
-    /// Members with the old key, with both, and with the new one.
+    /// The members have the old key, both, or the new one.
     @Test func twoKeysAreOneBudget() throws {
         let (old, new) = ("h1:1:b:1", "h1:2:b:9")
         let taken = try replies(to: [take([old]), take([old, new]), take([old])])
@@ -124,7 +124,7 @@ import Testing
         let value = String(repeating: "\u{0}", count: 40)
         let put = [RedisCommand("SET", "h1:1:e:1", value, "PX", "60000"), lease("one", paces: ["h1:0:b:", "h1:1:b:"])]
         let reply = try replies(to: put)[1].elements ?? []
-        // It was put long ago, by its own time.
+        // The value was stored long ago by its own time.
         #expect(reply.first?.number == 2)
         let time = Int64(Clock.wallMilliseconds())
         let bytes = [UInt8](repeating: 1, count: 5) + (0..<6).map { UInt8(truncatingIfNeeded: time >> (40 - 8 * $0)) }

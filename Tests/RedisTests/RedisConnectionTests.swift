@@ -1,4 +1,4 @@
-// A connection to a real Redis: commands, scripts, channels, and what ends it.
+// A connection to a real Redis: commands, scripts, channels, and the ends of the connection.
 
 import DNSWire
 import Glibc
@@ -13,7 +13,7 @@ import Testing
 
     init() throws { loop = try EventLoop() }
 
-    /// Everything that a connection tells.
+    /// Collects all news of a connection.
     private final class Heard {
         var news: [RedisConnection.News] = []
     }
@@ -26,7 +26,7 @@ import Testing
                     heard.news.append($1)
                 }
             } catch {
-                // It has just been started.
+                // The server has just been started.
                 guard Clock.now() < end else { throw error }
                 usleep(10_000)
             }

@@ -1,4 +1,4 @@
-// A real redis-server at a UNIX socket in a folder of its own. Ends with the value.
+// A redis-server process at a UNIX socket in a folder of its own. It ends with the value.
 
 import Glibc
 import TestSupport

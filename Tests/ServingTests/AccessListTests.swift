@@ -1,4 +1,4 @@
-// Who may ask.
+// The list of clients that may ask.
 
 import DNSWire
 import Serving
@@ -40,7 +40,7 @@ struct AccessListTests {
         #expect(!list("2000::/3").allows(try #require(Address("192.0.2.1"))))
     }
 
-    @Test("who is not on the list gets REFUSED with the reason, whatever is asked and cached")
+    @Test("a client that is not on the list gets REFUSED with the reason, whatever is asked and cached")
     func refusal() throws {
         var stand = ServingStand(allow: [try #require(Prefix("10.0.0.0/8"))])
         let name = try #require(Name("www.example"))

@@ -1,4 +1,4 @@
-// A hit allocates nothing: counted, in release builds, over everything that a reply may need.
+// A cache hit allocates nothing: allocations are counted, in release builds, for all kinds of replies.
 
 import CAllocationCounter
 import DNSWire
@@ -86,7 +86,7 @@ struct AllocationTests {
         }
     }
 
-    /// A: two addresses. AAAA: more than a datagram holds. TXT: no data.
+    /// The answer by type: two addresses for A, more than a datagram holds for AAAA, no data for TXT.
     private func answer(to question: Question) throws -> Answer {
         switch question.type {
         case .a:

@@ -46,7 +46,7 @@ struct AwaitedAnswerTests {
         try threads.start()
         let client = try DatagramSocket(connectedTo: try socket.localAddress())
         var waits = PollSet([client.descriptor.raw])
-        // What a batch has to tell is told before the next one is answered.
+        // The notice about a batch reaches the main thread before the next batch is answered.
         for _ in 0..<3 {
             _ = try client.send(packet.span)
             try waits.wait()

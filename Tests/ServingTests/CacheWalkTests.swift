@@ -1,4 +1,4 @@
-// Looking at all entries and removing some, against a plain list of what was stored.
+// Listing all entries and removing some, compared with a plain list of the stored ones.
 
 @testable import Serving
 import DNSWire
@@ -22,7 +22,7 @@ struct CacheWalkTests {
             partition: Partition(rawValue: partition), provenance: provenance, nowMilliseconds: now)
     }
 
-    /// A whole walk in pieces of `maxEntries`.
+    /// Lists the whole cache in pieces of `maxEntries`.
     private func walk(_ scope: QuestionScope = .everything, maxEntries: Int = 10) -> [CachedEntry] {
         var found: [CachedEntry] = []
         var cursor: AnswerCache.Cursor? = AnswerCache.Cursor()
@@ -112,7 +112,7 @@ struct CacheWalkTests {
     func oneKey() throws {
         let www = try name("www.example")
         for provenance in [Provenance.provider, .system] {
-            // A provider's answer takes the place of the system resolver's, and not the other way round.
+            // A provider's answer replaces the system resolver's, but not the reverse.
             store(www, provenance: provenance)
             store(www, partition: 2, provenance: provenance)
         }

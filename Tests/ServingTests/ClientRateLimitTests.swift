@@ -1,4 +1,4 @@
-// What clients elsewhere get: their limits, and their cookies in queries and replies.
+// Clients of other machines: their limits, and their cookies in queries and replies.
 
 import TestSupport
 import Testing
@@ -9,7 +9,7 @@ import Testing
 struct ClientRateLimitTests {
     private let name: Name
     private let lan = Address.v4(0xC0A8_0105)
-    /// In the same /24.
+    /// A client in the same /24.
     private let neighbour = Address.v4(0xC0A8_0106)
     private static let allow = ["127.0.0.0/8", "192.168.0.0/16", "2001:db8::/32"].compactMap { Prefix($0) }
 
@@ -89,10 +89,10 @@ struct ClientRateLimitTests {
         }
         #expect(answered((0..<256).map { .v4(0xC0A8_0100 + $0) }) == 100)
         #expect(answered((0..<256).map { .v4(0xC0A8_0200 + $0) }) == 100)
-        // One /56, then the next.
+        // All clients are in one /56; the next one is in another.
         #expect(answered((0..<256).map { .v6(high: 0x2001_0DB8_0000_0000 + $0, low: 1) }) == 100)
         #expect(answered([.v6(high: 0x2001_0DB8_0000_0100, low: 1)]) == 1)
-        // The same client through a socket of both families.
+        // The client uses a socket of both families.
         #expect(answered([.v6(high: 0, low: 0xFFFF_C0A8_0101)]) == 0)
     }
 
@@ -104,10 +104,10 @@ struct ClientRateLimitTests {
         }
     }
 
-    @Test("however many may not ask, those who may are answered")
+    @Test("any number of clients without access does not keep others from their answers")
     func crowd() {
         var stand = stand(client: 1, prefix: 1)
-        // As many as fill every cell of both meters.
+        // The clients are enough to fill every cell of both meters.
         for number in 0..<20_000 as Range<UInt32> {
             _ = stand.ask(packet(), from: .v4(0x0800_0000 + number << 8), atSeconds: 5)
         }
@@ -115,7 +115,7 @@ struct ClientRateLimitTests {
         #expect(stand.ask(packet(), from: lan, atSeconds: 5).outcome == .answered(.noError))
     }
 
-    @Test("who may not ask is refused within the rate, gets no cookie, and nothing over it")
+    @Test("a client without access is refused within the rate, gets no cookie, and nothing over the rate")
     func strangers() throws {
         var stand = stand()
         let stranger = Address.v4(0x0808_0808)
@@ -125,7 +125,7 @@ struct ClientRateLimitTests {
         #expect(try cookie(in: reply) == nil)
         for _ in 0..<9 { _ = stand.ask(packet(), from: stranger, atSeconds: 1) }
         #expect(stand.ask(packet(), from: stranger, atSeconds: 1).outcome == .dropped(.rateLimited))
-        // Malformed ones count as well.
+        // Malformed queries count as well.
         #expect(stand.ask(Array(packet().dropLast()), from: stranger, atSeconds: 1).outcome == .dropped(.rateLimited))
     }
 
@@ -138,7 +138,7 @@ struct ClientRateLimitTests {
             #expect(outcome == .answered(.noError))
             let given = try #require(try cookie(in: reply))
             #expect(given.starts(with: ClientRateLimitTests.clientCookie + [1, 0, 0, 0]))
-            // What is still good is kept.
+            // A valid cookie is returned unchanged.
             let again = stand.ask(packet(cookie: given), from: lan, atSeconds: 2, over: transport)
             #expect(again.outcome == .answered(.noError))
             #expect(try cookie(in: again.reply) == given)
@@ -157,7 +157,7 @@ struct ClientRateLimitTests {
             let isWhole = count == 8 || (16...40).contains(count)
             #expect(outcome == (isWhole ? .answered(.noError) : .refused(.formatError)), "\(count) bytes")
             #expect(try cookie(in: reply).map { Array($0.prefix(8)) } == (isWhole ? Array(sent.prefix(8)) : nil))
-            // For loopback clients the cookie is not checked.
+            // The daemon does not check the cookies of loopback clients.
             #expect(stand.ask(packet(cookie: sent), atSeconds: 1).outcome == .answered(.noError))
         }
     }
@@ -170,7 +170,7 @@ struct ClientRateLimitTests {
         #expect(outcome == .limited(.badCookie))
         #expect(try DecodedMessage(reply).responseCode == 23)
         let given = try #require(try cookie(in: reply))
-        // The address's forgers go on meanwhile.
+        // Forgers of the client's address continue meanwhile.
         for _ in 0..<1000 { _ = stand.ask(packet(), from: lan, atSeconds: 5) }
         let outcomes = (0..<1000).map { _ in stand.ask(packet(cookie: given), from: lan, atSeconds: 5).outcome }
         #expect(outcomes.count { $0 == .answered(.noError) } == 40)

@@ -1,4 +1,4 @@
-// Shares of the TCP connections: one client's, one network's, this machine's and those of all others.
+// The shares of TCP connections: of one client, of one network, of this machine, and of all others.
 
 import DNSWire
 import TestSupport
@@ -9,7 +9,7 @@ import Testing
 struct ConnectionQuotaTests {
     private let loopback = ServingStand.loopback
 
-    /// How many of them find room.
+    /// The number of clients that get a connection.
     private func admitted(_ quota: inout ConnectionQuota, _ clients: [Address]) -> Int {
         clients.count { client in
             guard quota.fullShare(for: client) == nil else { return false }
@@ -38,7 +38,7 @@ struct ConnectionQuotaTests {
         var other = ConnectionQuota()
         #expect(admitted(&other, (0..<1000).map { .v6(high: 0x2001_0DB8_0000_0000 + $0 % 256, low: $0) }) == 256)
         #expect(admitted(&other, [.v6(high: 0x2001_0DB8_0000_0100, low: 1)]) == 1)
-        // An IPv4 client through a socket of both families is in its network.
+        // An IPv4 client on a socket of both families counts for its IPv4 network.
         var mapped = ConnectionQuota()
         #expect(admitted(&mapped, (0..<300).map { .v6(high: 0, low: 0xFFFF_C0A8_0100 + $0 % 256) }) == 256)
         #expect(admitted(&mapped, [.v4(0xC0A8_01FF)]) == 0)
@@ -54,7 +54,7 @@ struct ConnectionQuotaTests {
             quota.release(many[place])
             quota.admit(loopback)
         }
-        // Half and half: a new connection takes a place of its own side.
+        // With equal halves, a new connection replaces one of its own side.
         #expect(quota.fullShare(for: loopback) == .thisMachine && quota.fullShare(for: many[999]) == .elsewhere)
         var alone = ConnectionQuota()
         #expect(admitted(&alone, Array(repeating: loopback, count: 600)) == ConnectionQuota.maxConnections)

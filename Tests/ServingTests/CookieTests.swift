@@ -1,4 +1,4 @@
-// DNS cookies: the vectors of RFC 9018 appendix A, and what proves an address and for how long.
+// DNS cookies: the vectors of RFC 9018 appendix A, and the validity of a cookie for an address and a time.
 
 import TestSupport
 import Testing
@@ -19,19 +19,19 @@ struct CookieTests {
         #expect(state.finish(rounds: 4) == 0xA129_CA61_49BE_45E5)
     }
 
-    /// Secret, client's address, client cookie, server cookie.
+    /// The vectors: secret, client's address, client cookie, server cookie.
     private static let vectors: [(String, String, UInt64, UInt64, UInt64)] = [
-        // A.1
+        // The vector of A.1.
         (
             "e5e973e5a6b2a43f48e7dc849e37bfcf", "198.51.100.100", 0x2464_C4AB_CF10_C957, 0x0100_0000_5CF7_9F11,
             0x1F81_30C3_EEE2_9480
         ),
-        // A.2
+        // The vector of A.2.
         (
             "e5e973e5a6b2a43f48e7dc849e37bfcf", "198.51.100.100", 0x2464_C4AB_CF10_C957, 0x0100_0000_5CF7_A871,
             0xD4A5_64A1_442A_CA77
         ),
-        // A.3: as asked, with reserved bytes that are not zero; and as answered.
+        // The vectors of A.3: the cookie of the query, whose reserved bytes are not zero, and that of the reply.
         (
             "e5e973e5a6b2a43f48e7dc849e37bfcf", "203.0.113.203", 0xFC93_FC62_807D_DB86, 0x01AB_CDEF_5CF7_8F71,
             0xA314_227B_6679_EBF5
@@ -40,7 +40,7 @@ struct CookieTests {
             "e5e973e5a6b2a43f48e7dc849e37bfcf", "203.0.113.203", 0xFC93_FC62_807D_DB86, 0x0100_0000_5CF7_A9AC,
             0xF73A_7810_ACA2_381E
         ),
-        // A.4: with the old secret, and with the new one.
+        // The vectors of A.4: with the old secret, and with the new one.
         (
             "dd3bdf9344b678b185a6f5cb60fca715", "2001:db8:220:1:59de:d0f4:8769:82b8", 0x2268_1AB9_7D52_C298,
             0x0100_0000_5CF7_C579, 0x2655_6BD0_934C_72F8
@@ -82,7 +82,7 @@ struct CookieTests {
 
     @Test("a cookie is good for an hour and renewed after half of it; one from the future for five minutes")
     func lifetime() throws {
-        // The last one is made with the day's key before the one that is in use when it comes back.
+        // The last cookie is made with the key of the day before the one on which it comes back.
         for made in [1_700_000_000, UInt32.max - 10, 19_000 * CookieTests.day - 1] {
             let given = try cookie(at: made)
             func proof(_ later: UInt32) -> CookieKeys.Proof {

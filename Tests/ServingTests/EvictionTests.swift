@@ -1,4 +1,4 @@
-// What stays when the cache is full, and that full means full.
+// The entries that a full cache keeps, and its limit.
 
 @testable import Serving
 import CAllocationCounter
@@ -8,7 +8,7 @@ import Testing
 
 struct EvictionTests {
     private static let hashing = NameHash(seed: (3, 5))
-    /// Each of the names here costs the same.
+    /// The cost of 100 entries; each name here costs the same.
     private let limitBytes = 100 * 192
 
     @Test("an entry that was used outlives all that were not")
@@ -70,7 +70,7 @@ struct EvictionTests {
             table.store(answer, lifetimeSeconds: 60, under: key(question), nowMilliseconds: 0)
             let storage = unsafe table.slots[0].storage
             let taken = unsafe MemoryLayout<Slot>.stride + Int(hd_allocated_bytes(storage))
-            // glibc adds a rest that is too small for a piece of its own: up to 16 bytes, now and then.
+            // glibc may add a remainder of up to 16 bytes that is too small for a chunk of its own.
             #expect(table.bytes >= taken - 16, "name of \(nameLength)")
             #expect(table.bytes <= taken + 40, "name of \(nameLength)")
         }

@@ -1,4 +1,5 @@
-// Where IPv6 leads nowhere and the settings want it so: AAAA has no records, and nothing else changes.
+// AAAA queries without a route for IPv6, if the settings filter them: they get no records, and other queries are
+// unchanged.
 
 import CAllocationCounter
 import DNSWire
@@ -24,7 +25,7 @@ struct FamilyFilterTests {
         return stand
     }
 
-    @Test("AAAA is answered at once and empty, in the cache or not, and the reason is said to those who can read it")
+    @Test("AAAA gets an empty answer at once, cached or not, and clients with EDNS get the reason")
     func filtered() throws {
         var stand = stand()
         stand.serving.setAAAAFilter(true)

@@ -1,4 +1,4 @@
-// Packets in, replies out, over a cache: which answer is given, and when none is.
+// Packets in and replies out, over a cache: the chosen answer, and the cases without one.
 
 import DNSWire
 import Serving
@@ -58,7 +58,7 @@ struct FastPathTests {
         #expect(cache.entries(of: question, partition: part).map(\.refreshWasAsked) == [false])
         #expect(stand.ask(packet().bytes, atSeconds: 34.9).outcome == .answeredAndDue(.noError, question))
         #expect(cache.entries(of: question, partition: part).map(\.refreshWasAsked) == [true])
-        // Said once.
+        // A due refresh is reported once.
         #expect(stand.ask(packet().bytes, atSeconds: 34.999).outcome == .answered(.noError))
         for seconds in [35, 35.001, 1e9] {
             guard case .miss = stand.ask(packet().bytes, atSeconds: seconds).outcome else {
@@ -100,7 +100,7 @@ struct FastPathTests {
         var stand = ServingStand()
         stand.keep(answer(2, ttlSeconds: 600), for: question, provenance: .system)
         #expect(try address(stand.ask(packet().bytes).reply) == [0, 0, 0, 2])
-        // The provider's takes its place.
+        // The provider's answer replaces the system resolver's.
         stand.keep(answer(1, ttlSeconds: 100), for: question, provenance: .provider)
         #expect(try address(stand.ask(packet().bytes, atSeconds: 1).reply) == [0, 0, 0, 1])
         stand.keep(answer(3, ttlSeconds: 600), for: question, provenance: .system)

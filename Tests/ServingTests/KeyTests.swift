@@ -1,4 +1,4 @@
-// Names folded eight bytes at a time, and their hash.
+// Names folded to lower case eight bytes at a time, and their hash.
 
 @testable import Serving
 import DNSWire

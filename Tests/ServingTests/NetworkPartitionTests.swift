@@ -1,4 +1,4 @@
-// What the cache has of networks that are not in use: the last resort, and what goes with a network.
+// The cached answers of networks that are not in use: the last resort, and their removal with the network.
 
 import DNSWire
 import Serving
@@ -74,7 +74,7 @@ struct NetworkPartitionTests {
         #expect(try lastResort(at: 10, [Self.work], Freshness.Limits(maxAgeSeconds: 0)) == nil)
     }
 
-    @Test("an expired answer tells who said it")
+    @Test("an expired answer tells its source")
     func origin() {
         store(1, on: Self.here, .system)
         let expired = {

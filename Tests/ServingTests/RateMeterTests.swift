@@ -1,4 +1,4 @@
-// The rate meter against a plain model on a clock of its own: no client exceeds its rate, and few get less.
+// The rate meter, compared with a plain model on its own clock: no client exceeds its rate, and few get less.
 
 import DNSWire
 import LinuxIO
@@ -25,7 +25,7 @@ struct RateMeterTests {
         #expect(later >= min(3 * perSecond, 2500) - 2)
     }
 
-    @Test("who asks evenly within the rate is never refused, however long")
+    @Test("a client that asks evenly within the rate is never refused, however long")
     func even() {
         let meter = RateMeter(perSecond: 100)
         for turn in 0..<100_000 {
@@ -33,7 +33,7 @@ struct RateMeterTests {
         }
     }
 
-    @Test("what is refused is not counted: who slows down is let in at once, after a sleep too")
+    @Test("refused queries do not count: a client that slows down is admitted at once, after a sleep too")
     func forgiveness() {
         let meter = RateMeter(perSecond: 10)
         let start = 7 * RateMeterTests.second
@@ -73,7 +73,7 @@ struct RateMeterTests {
     func collisions() {
         let (row, now) = (UInt64(RateMeter.cellsPerRow), RateMeterTests.second)
         let other = RateMeter(perSecond: 10)
-        // The same place in the first row, another one in the second.
+        // The other key has the same cell in the first row, and another one in the second.
         for _ in 0..<1000 { _ = other.admits(5, now: now) }
         #expect((0..<20).count { _ in other.admits(5 | 1 << 32, now: now) } == 10)
         let same = RateMeter(perSecond: 10)
@@ -94,7 +94,7 @@ struct RateMeterTests {
             let calm = innocents.lowerBound + tick % innocents.count
             if meter.admits(hashes[calm], now: now) { admitted[calm] += 1 }
         }
-        // Ten seconds, and what comes at once.
+        // The limit is the rate over ten seconds plus the burst.
         #expect(flooders.allSatisfy { admitted[$0] <= 20 * 11 })
         #expect(innocents.count { admitted[$0] < 2 } <= 30)
     }
@@ -113,7 +113,7 @@ struct RateMeterTests {
         let other = try NamedThread("flood 2", flood)
         one.join()
         other.join()
-        // Two seconds, and what comes at once.
+        // The limit is the rate over two seconds plus the burst.
         let count = admitted.load(ordering: .relaxed)
         #expect((2900...6000).contains(count), "\(count)")
     }

@@ -1,4 +1,4 @@
-// Another answer in an entry that lives on: what stays, what goes, and what it costs others.
+// Another answer in an existing entry: the parts that stay, the parts that change, and the effect on other entries.
 
 @testable import Serving
 import DNSWire

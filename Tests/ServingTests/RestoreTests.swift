@@ -1,4 +1,4 @@
-// Answers from before this process began: with their true age, and never in the way of what was learned since.
+// Restored answers of an earlier process: they have their true age, and never replace newer ones.
 
 @testable import Serving
 import DNSWire

@@ -1,4 +1,4 @@
-// Answers that depend on the client: each under the subnet that it is for, and under no other.
+// Answers that depend on the client: each is served only for the subnet that it is for.
 
 import DNSWire
 import Serving

@@ -1,5 +1,5 @@
-// Threads that answer while another one stores, rearranges, removes and waits for hits, in a cache that is always full:
-// no reply is half of one answer and half of another, none is older than what was last put in its place.
+// Threads that answer while another one stores, rearranges, removes and awaits hits, in a cache that is always full. No
+// reply mixes two answers, and none is older than the last stored one.
 
 @testable import Serving
 import DNSWire
@@ -13,17 +13,18 @@ struct SharedCacheTests {
     private static let names = 8
     private static let readers = 2
     private static let changes = 5_000
-    /// On a busy machine the other threads may start late. Changes go on until these have done something.
+    /// The limit of changes. On a busy machine the other threads may start late, so changes continue until these have
+    /// answered.
     private static let maxChanges = 5_000_000
     private static let partition = Partition(rawValue: 1)
 
-    /// What the threads share beside the cache.
+    /// The state that the threads share besides the cache.
     private final class Ledger: Sendable {
         let isDone = Atomic(false)
         let replies = Atomic(0)
         let faults = Atomic(0)
         let reports = Atomic(0)
-        /// For each name the generation that is the oldest that may be given, set after it was put into the cache.
+        /// The oldest generation that a reader may get, by name. It is set after that generation is in the cache.
         let floors: [Floor] = (0..<SharedCacheTests.names).map { _ in Floor() }
 
         final class Floor: Sendable {
@@ -35,7 +36,7 @@ struct SharedCacheTests {
         Question(Name("name\(number).example") ?? .root, .a)
     }
 
-    /// One to eight addresses, all of them the generation, so that a mixture shows.
+    /// An answer of one to eight addresses that all equal the generation, so that a mixture shows.
     private static func answer(_ question: Question, generation: UInt32) -> RenderedAnswer {
         let record = ResourceRecord(owner: question.name, address: .v4(generation), ttlSeconds: 60)
         let records = Array(repeating: record, count: 1 + Int(generation % 8))
@@ -44,7 +45,7 @@ struct SharedCacheTests {
 
     @Test("replies are whole and never older than the last change; nothing is lost of the table", arguments: [7, 8])
     func changes(seed: UInt64) throws {
-        // Some twenty entries for each shard: strangers evict all the time.
+        // Each shard holds some twenty entries, so other names evict entries all the time.
         let cache = AnswerCache(limitBytes: 16 * 4_000, seed: (seed, 5))
         let ledger = Ledger()
         let readers = try (0..<Self.readers).map { number in
@@ -83,7 +84,7 @@ struct SharedCacheTests {
                     Self.answer(question, generation: UInt32(round)), for: question, partition: Self.partition,
                     provenance: .provider)
             }
-            // If no reader was quicker, this reply takes the mark.
+            // This reply takes the mark if no reader has taken it before.
             Self.ask(&path, question, ledger)
         }
         ledger.isDone.store(true, ordering: .releasing)
@@ -94,7 +95,7 @@ struct SharedCacheTests {
 
     // MARK: threads
 
-    /// What the resolving thread does. Returns how many hits it has awaited.
+    /// Changes the cache as the resolving thread does. Returns the number of awaited hits.
     private static func change(_ cache: AnswerCache, _ ledger: Ledger, _ random: SeededRandom) -> Int {
         var random = random
         var awaits = 0
@@ -115,13 +116,13 @@ struct SharedCacheTests {
                 awaits += 1
                 continue
             }
-            // From here on no reader may get the previous answer.
+            // Later replies must not contain the previous answer.
             ledger.floors[number].generation.store(generation, ordering: .releasing)
         }
         return awaits
     }
 
-    /// Other names, asked once each.
+    /// Asks for other names, once each.
     private static func crowd(_ cache: AnswerCache, _ ledger: Ledger, _ random: SeededRandom) {
         var random = random
         while !ledger.isDone.load(ordering: .acquiring) {
@@ -160,7 +161,7 @@ struct SharedCacheTests {
             provenance: .provider, nowMilliseconds: 0)
     }
 
-    /// The generation that was given; nil for a miss.
+    /// The generation of the reply; nil: a miss.
     @discardableResult
     private static func ask(_ path: inout FastPath, _ question: Question, _ ledger: Ledger) -> UInt32? {
         let packet = QueryPacket(question.name, question.type).bytes
@@ -182,7 +183,7 @@ struct SharedCacheTests {
         return generation
     }
 
-    /// A thread that stands in an array.
+    /// A reference to a running thread, because a noncopyable value cannot be in an array.
     private final class RunningThread {
         private var thread: NamedThread?
 

@@ -1,4 +1,4 @@
-// Entries with and without DO and CD: each client gets what its query asks for, and nothing else.
+// Entries with and without DO and CD: each client gets the form that its query asks for.
 
 import DNSWire
 import Serving

@@ -1,4 +1,4 @@
-// How long one TCP connection lives, on a clock of the test's own.
+// The lifetime of a TCP connection, on the test's own clock.
 
 import DNSWire
 import LinuxIO
@@ -24,7 +24,7 @@ struct StreamConnectionTests {
         connection = StreamConnection(socket, ServingStand.loopback, .tcp, registration, now: start)
     }
 
-    /// A question that the connection has taken in.
+    /// Sends a question and returns it as the connection has received it.
     private func ask(at now: Instant) throws -> [UInt8] {
         let packet = QueryPacket(try #require(Name("a.example")), .a).bytes
         _ = try client.write(StreamFraming.frame(packet).span)
@@ -33,7 +33,7 @@ struct StreamConnectionTests {
         }
     }
 
-    @Test("who asks now and then keeps the connection, until it is ten minutes old")
+    @Test("a client that asks now and then keeps the connection, until it is ten minutes old")
     func age() throws {
         var now = start
         while now < start + .seconds(590) {
@@ -51,7 +51,7 @@ struct StreamConnectionTests {
         let now = start + .seconds(595)
         let message = try ask(at: now)
         #expect(connection.retires(now: start + StreamConnection.maxAge) && !connection.isOver)
-        // Said once; and no further question is taken.
+        // The end is reported once, and the connection reads no further question.
         #expect(!connection.retires(now: start + StreamConnection.maxAge))
         #expect(!connection.interest.contains(.readable))
         #expect(connection.deadline == start + .seconds(605))
@@ -61,7 +61,7 @@ struct StreamConnectionTests {
         #expect(connection.isOver)
     }
 
-    /// Answers with so much that the kernel takes no more.
+    /// Answers until the kernel's socket buffer is full.
     private func fill(now: Instant) throws {
         let message = [UInt8](repeating: 7, count: 60_000)
         while connection.unsentBytes < 3 * message.count {
@@ -71,7 +71,7 @@ struct StreamConnectionTests {
         }
     }
 
-    /// Takes everything, and lets the connection write it. The kernel hands data over in its own time.
+    /// Reads everything while the connection writes. The kernel passes data with a delay.
     private func takeAll(now: Instant) throws {
         while connection.unsentBytes > 0 {
             while case .bytes = try client.read(maxBytes: 1 << 20) {}

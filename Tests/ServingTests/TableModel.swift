@@ -1,4 +1,4 @@
-// What a table should do, written as plainly as possible: an array in order of age, SIEVE by the book.
+// A plain model of the answer table: an array in order of age, with SIEVE as published.
 
 @testable import Serving
 import DNSWire
@@ -19,7 +19,8 @@ struct TableModel {
         var isAwaited = false
         var hits = 0
 
-        /// A slot, eight bytes of the index, and an allocation of 32, 48, 64 ... bytes with a head of eight.
+        /// The size of a slot, eight bytes of the index, and an allocation of 32, 48, 64 ... bytes with a header of
+        /// eight.
         var costBytes: Int {
             let name = (key.question.name.wire.count + 7) / 8 * 8
             let storage = name + answer.ttlOffsets.count * 2 + answer.body.count
@@ -27,7 +28,7 @@ struct TableModel {
         }
     }
 
-    /// Oldest first.
+    /// The entries, oldest first.
     private(set) var entries: [Entry] = []
     private(set) var evictions: UInt64 = 0
     private var hand: Key?
@@ -50,7 +51,7 @@ struct TableModel {
         entries.append(entry)
     }
 
-    /// Whether there was an entry and it is still there.
+    /// Returns whether the entry existed and remains.
     mutating func rearrange(_ key: Key, _ answer: RenderedAnswer) -> Bool {
         guard var changed = entry(key) else { return false }
         let growth = -changed.costBytes
@@ -72,7 +73,7 @@ struct TableModel {
 
     func entry(_ key: Key) -> Entry? { entries.first { $0.key == key } }
 
-    /// Whether this use was awaited.
+    /// Returns whether this use was awaited.
     mutating func use(_ key: Key) -> Bool {
         guard let index = entries.firstIndex(where: { $0.key == key }) else { return false }
         entries[index].wasUsed = true

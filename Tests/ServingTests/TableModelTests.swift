@@ -1,4 +1,4 @@
-// The table against the model: the same operations, the same entries, and every invariant after each.
+// The table, compared with the model: the same operations give the same entries, and every invariant holds after each.
 
 @testable import Serving
 @testable import DNSWire
@@ -8,7 +8,7 @@ import Testing
 struct TableModelTests {
     private static let hashing = NameHash(seed: (3, 5))
 
-    /// Small enough that entries are evicted all the time; large enough that none is.
+    /// The limits range from one that evicts entries all the time to one that evicts none.
     @Test(
         "seeded random operations leave the table as they leave the model",
         arguments: [500, 1_000, 3_000, 10_000, 1_000_000], 1...4 as ClosedRange<UInt64>)
@@ -130,7 +130,7 @@ struct TableModelTests {
         Self.answer(key, records: Int.random(in: 0...4, using: &random), bytes: Int.random(in: 0...60, using: &random))
     }
 
-    /// Forty questions in mixed case, two types, two partitions, both provenances.
+    /// A random key of forty questions in mixed case, two types, two partitions, and both provenances.
     private func randomKey(_ random: inout SeededRandom) -> TableModel.Key {
         let letters = Array("n\(Int.random(in: 0..<10, using: &random)).example".utf8)
         let mixed = letters.map { byte in

@@ -1,9 +1,9 @@
-// Walks a whole table and says which of its invariants do not hold: the head comment of AnswerTable, as code.
+// Walks a whole table and names its broken invariants. They are those in the first comment of AnswerTable.
 
 @testable import Serving
 
 struct TableWalk {
-    /// Hashes of the entries' keys, oldest first.
+    /// The hashes of the entries' keys, oldest first.
     private(set) var hashes: [UInt64] = []
     private(set) var violations: [String] = []
 
@@ -24,7 +24,7 @@ struct TableWalk {
         if !holds { violations.append(violation()) }
     }
 
-    /// The entries from old to new.
+    /// Walks the entries from old to new.
     private mutating func walkQueue(_ table: borrowing AnswerTable) -> [UInt32] {
         var queue: [UInt32] = []
         var entry = table.oldest

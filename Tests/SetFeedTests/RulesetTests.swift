@@ -1,4 +1,4 @@
-// What the helper reads from nftables, what it changes, and its messages to the kernel.
+// The helper's parsing of nftables, its changes, and its messages to the kernel.
 
 import CLinux
 import DNSWire
@@ -11,7 +11,8 @@ import Testing
 @Suite struct RulesetTests {
     // MARK: declarations
 
-    /// NFT_MSG_NEWSET with NFTA_SET_FLAGS, NFTA_SET_KEY_TYPE, NFTA_SET_KEY_LEN, and NFTA_SET_USERDATA if there is some.
+    /// A message NFT_MSG_NEWSET with NFTA_SET_FLAGS, NFTA_SET_KEY_TYPE, NFTA_SET_KEY_LEN, and NFTA_SET_USERDATA if
+    /// there is some.
     private func declaration(_ flags: UInt8, type: [UInt8], length: UInt8, userData: [UInt8] = []) -> [UInt8] {
         var attributes: [(UInt8, [UInt8])] = [(3, [0, 0, 0, flags]), (4, type), (5, [0, 0, 0, length])]
         if !userData.isEmpty { attributes.append((13, userData)) }
@@ -30,11 +31,11 @@ import Testing
             (declaration(timed, type: ip, length: 4), .ready(.a)),
             (declaration(timed, type: ip6, length: 16), .ready(.aaaa)),
             (declaration(timed | interval, type: ip, length: 4), .ready(.a)),
-            // The flag dynamic.
+            // The set has the flag dynamic.
             (declaration(timed | 32, type: ip, length: 4), .ready(.a)),
             (declaration(0, type: ip, length: 4), .untimed(.a)),
             (declaration(interval, type: ip6, length: 16), .untimed(.aaaa)),
-            // An address and a port.
+            // The type is an address and a port.
             (declaration(timed, type: [0, 0, 1, 0xCD], length: 8), .otherType),
             (declaration(timed, type: ether, length: 6), .otherType),
             (declaration(timed | map, type: ip, length: 4), .map),
@@ -77,7 +78,7 @@ import Testing
             (.element(one, milliseconds: 59_999), [addition, .delete(one), addition]),
             (.element(one, milliseconds: 0), [addition, .delete(one), addition]),
             (.element(one, milliseconds: 60_000), []), (.element(one, milliseconds: 300_000), []),
-            // The operator's own.
+            // The element is the operator's own.
             (.element(one, milliseconds: nil), []),
         ]
         for (found, steps) in cases {
@@ -113,11 +114,11 @@ import Testing
             #expect(plan.changes.map(\.keys) == [lasts.map(key)])
             #expect(plan.refused.isEmpty)
         }
-        // It lasts long enough.
+        // The element already lasts long enough.
         for milliseconds: UInt64? in [nil, 60_000] {
             #expect(plan([(11, 60)], [.element(wide, milliseconds: milliseconds)], merges: true).changes.isEmpty)
         }
-        // A time-out that the kernel might round to none.
+        // The kernel might round the time-out to zero.
         let short = plan([(10, 60)], [.element(wide, milliseconds: 1)], merges: true)
         #expect(short.changes.first?.steps.last == .add(key(11)...key(13), milliseconds: 1000))
     }
@@ -179,13 +180,13 @@ import Testing
         #expect(concerns(message(14, names)))
         #expect(concerns(message(9, names)))
         #expect(concerns(message(11, names)))
-        // Elements of other programs, and its own changes.
+        // Messages about elements, the helper's own changes, and other sets do not count.
         #expect(!concerns(message(12, names)))
         #expect(!concerns(message(14, port: 7, names)))
         #expect(!concerns(message(14, family: 2, names)))
         #expect(!concerns(message(14, [(1, "filter"), (2, "other")])))
         #expect(!concerns(message(14, [(1, "nat"), (2, "allowed")])))
-        // The second of two messages.
+        // The relevant message is the second of two.
         #expect(concerns(message(12, names) + message(14, names)))
     }
 

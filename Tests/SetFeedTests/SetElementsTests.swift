@@ -1,4 +1,4 @@
-// Which addresses the daemon sends to its helper and when, on a clock of the test.
+// The addresses that the daemon sends to its helper, and their times, on the test's clock.
 
 import DNSWire
 import Testing
@@ -8,7 +8,7 @@ import Testing
 @Suite struct SetElementsTests {
     private static let start = Instant(nanoseconds: 1_000_000_000_000)
 
-    /// The daemon's side with a helper that answers as the test says.
+    /// The daemon's side, with a helper whose replies the test gives.
     private struct Stand {
         var elements = SetElements()
         var now = SetElementsTests.start
@@ -34,7 +34,7 @@ import Testing
             return try #require(request)
         }
 
-        /// The elements of the next request, which the helper carries out.
+        /// The elements of the next request, to which the helper replies with `state`.
         mutating func sent(_ state: SetState = .ready(.a)) -> [SetElement]? {
             guard let request = elements.takeRequest(now: now) else { return nil }
             _ = elements.answered(request.number, state, now: now)
@@ -153,7 +153,7 @@ import Testing
         #expect(stand.elements.answered(request.number, .ready(.a), refused: [1, 7], now: stand.now) == nil)
         #expect(stand.elements.counts.added == 1 && stand.elements.counts.failed == 1)
         #expect(stand.elements.setOfRequest(request.number) == nil)
-        // A name with a smaller TTL has both addresses.
+        // An answer for a name with a smaller TTL contains both addresses.
         try stand.add(Self.one, seconds: 60)
         try stand.add(Self.two, seconds: 60)
         #expect(stand.sent() == [SetElement(address: Self.two, timeoutSeconds: 60)])
@@ -207,7 +207,7 @@ import Testing
         #expect(stand.elements.counts.dropped == 100)
         while stand.sent() != nil {}
         #expect(stand.elements.counts.added == UInt64(SetElements.maxWaiting))
-        // What was dropped is taken when there is room.
+        // A dropped address is accepted when there is room again.
         try stand.add(.v4(UInt32(SetElements.maxWaiting)), seconds: 60)
         #expect(stand.sent()?.count == 1)
     }

@@ -1,4 +1,4 @@
-// The messages between the daemon and its helper, above all those that a daemon in foreign hands might send.
+// The messages between the daemon and its helper, above all those of a compromised daemon.
 
 import DNSWire
 import SetFeed
@@ -76,7 +76,7 @@ import Testing
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<20_000 {
             let bytes = (0..<Int.random(in: 0...60, using: &generator)).map { _ in UInt8.random(in: 0...255) }
-            // Neither may trap; a request needs a valid name by chance.
+            // Neither parser may trap. Random bytes rarely have a valid name, so no request is expected.
             #expect(SetRequest(bytes) == nil)
             if let reply = SetReply(bytes) { #expect(SetReply(reply.bytes) == reply) }
         }

@@ -1,4 +1,4 @@
-// Mistakes that users often make, and the whole message that each gets: place, finding and the text to write.
+// Common mistakes of users, with the whole message for each: place, finding and the text to write.
 
 let commonMistakes: [Case] = [
     // A duration without unit.

@@ -1,4 +1,4 @@
-// What is said about wrong files: the table in WrongFiles.swift, and what a table cannot hold.
+// The complaints about wrong files: the table in WrongFiles.swift, and cases that a table cannot hold.
 
 import Settings
 import Testing
@@ -29,7 +29,7 @@ struct ComplaintTests {
 
     @Test("in files with a mistake for every key of providers, templates and rules each is named with its place")
     func everyKey() {
-        // Two files: one would have more mistakes than are named.
+        // The keys are in two files, because one would have more mistakes than the messages name.
         let rules = wrongKeys.firstIndex { $0.line == "[[rule]]" } ?? wrongKeys.endIndex
         for mistakes in [wrongKeys[..<rules], wrongKeys[rules...]] {
             let expected = mistakes.enumerated().compactMap { index, mistake in
@@ -46,7 +46,7 @@ struct ComplaintTests {
         }
     }
 
-    /// As an unknown one is answered.
+    /// The known keys of a table, taken from the message about an unknown one.
     private func knownKeys(in table: String) -> [Substring] {
         let header = table.hasPrefix("[[") ? table : "[[provider]]\n\(table)"
         let answer = complaints("\(header)\n\"?\" = 1")[0]

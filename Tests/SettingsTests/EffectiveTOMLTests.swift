@@ -1,4 +1,4 @@
-// What `--print-effective` prints, and the example file, against what the daemon does without a file.
+// The output of `--print-effective` and the example file, compared with the daemon's behaviour without a file.
 
 import FoundationEssentials
 import Settings

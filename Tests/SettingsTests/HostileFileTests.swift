@@ -1,4 +1,4 @@
-// Files from a generator: whatever the bytes, reading ends with settings or complaints.
+// Generated files: parsing any bytes ends with settings or complaints.
 
 import FoundationEssentials
 import Settings
@@ -52,7 +52,7 @@ struct HostileFileTests {
 
     @Test("reading again and again keeps no memory")
     func memory() async {
-        // In a process of its own, because the other tests take memory as they please.
+        // The test runs in a process of its own, because other tests allocate memory too.
         await #expect(processExitsWith: .success) {
             let prefixes = (0..<256).map { "\"10.0.\($0).0/24\",\n" }.joined()
             let good = Array("[server]\nallow = [\n\(prefixes)]\n".utf8)
@@ -66,7 +66,7 @@ struct HostileFileTests {
             read(50)
             let before = try residentKibibytes()
             read(200)
-            // A leak of one value of each document would already be 200 times 256 times its 200 bytes.
+            // A leak of one value per document would be 200 times 256 times its 200 bytes.
             let grown = try residentKibibytes() - before
             precondition(grown < 4096, "grown by \(grown) KiB")
         }

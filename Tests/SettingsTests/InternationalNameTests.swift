@@ -1,4 +1,4 @@
-// Names in other letters than ASCII: the daemon only knows the names that DNS carries.
+// Names in non-ASCII letters: the daemon uses only the names in DNS form.
 
 import DNSWire
 import Settings

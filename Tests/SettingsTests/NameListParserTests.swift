@@ -26,7 +26,7 @@ struct NameListParserTests {
         }
     }
 
-    /// The lines of the entries that apply to a name: at the name itself, then at each name above it.
+    /// The lines of the entries that apply to a name: those of the name itself, then those of each parent.
     private func lines(_ list: NameList, _ text: String) throws -> [Int] {
         let name = try #require(Name(text))
         return sequence(first: name, next: \.parent).compactMap { list.entry(at: $0, isWhole: $0 == name)?.line }

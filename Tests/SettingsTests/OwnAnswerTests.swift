@@ -1,4 +1,4 @@
-// Answers of rules: what they may be, what they exclude, and aliases that lead back.
+// Answers of rules: valid values, combinations that are excluded, and aliases in a circle.
 
 import DNSWire
 import Testing

@@ -1,4 +1,4 @@
-// What a report for other people shows of the settings.
+// The parts of the settings that a bug report shows.
 
 import Testing
 
@@ -8,7 +8,7 @@ import Testing
 struct RedactionTests {
     private static let canary = "canary"
 
-    /// Each text has the canary, if its key may hold a secret.
+    /// A file with the canary in each text whose key may hold a secret.
     private static let text = """
         [[provider]]
         name = "vendor"
@@ -74,7 +74,8 @@ struct RedactionTests {
         password-file = "canary-19"
         """
 
-    /// Every key of a provider must be in one of these: a new one may hold a secret.
+    /// The keys of a provider whose values are removed. Every key must be in one of these lists, because a new one may
+    /// hold a secret.
     private static let removed: Set<String> = [
         "url", "account", "access-key", "key-file", "cipher-key-file", "proxy", "proxy-key-file",
         "query", "tags", "app-id",
@@ -126,7 +127,7 @@ struct RedactionTests {
         #expect(texts.isSuperset(of: (1...7).map { "canary-\($0)" } + ["canary", "/canary/dns-query"]))
         #expect(texts.isSuperset(of: ["/canary-8/events", "token=canary-9"]))
         #expect(texts.isSuperset(of: (10...19).map { "canary-\($0)" }))
-        // Nor a credential with the name of its provider, which stands everywhere.
+        // The name of a provider appears everywhere, so a credential with that name is not removed.
         for text in ["/resolve", Settings.removed, "pasted"] { #expect(!texts.contains(text), "\(text)") }
     }
 

@@ -1,4 +1,4 @@
-// Writes what a message tells the user to write, and parses the file again.
+// Corrects files as the messages propose, and parses them again.
 
 import Settings
 import Testing
@@ -17,7 +17,7 @@ struct RemedyTests {
         #expect(left.isEmpty, "\(corrected)")
     }
 
-    /// Nil if the message says nothing to write.
+    /// The corrected file; nil if the message proposes no text.
     private func corrected(_ text: String, by complaint: String) throws -> String? {
         guard let remedy = complaint.firstMatch(of: #/.*\bwrite(?:, for example,)? (.*)$/#) else { return nil }
         var proposal = remedy.1

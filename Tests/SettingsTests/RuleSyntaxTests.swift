@@ -1,4 +1,4 @@
-// Rules from words: the values that they may have, and what is refused.
+// Rules from words: valid values and refusals.
 
 import DNSWire
 import Testing

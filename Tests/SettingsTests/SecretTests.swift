@@ -1,11 +1,11 @@
-// Secrets in wrong files, and what the messages show of them.
+// Secrets in wrong files, and their absence from the messages.
 
 import Settings
 import Testing
 
 @Suite("Secrets in messages")
 struct SecretTests {
-    /// Each has the word SECRET in place of a secret.
+    /// Lines with the word SECRET in place of a secret.
     private static let lines = [
         "key-file = [\"SECRET\"", "key-file = [\"SECRET\" \"b\"]", "key-file = [\nSECRET\n]", "key_file = SECRET",
         "Key-File = SECRET", "key = SECRET", "secret = SECRET", "\"key\\u002dfile\" = SECRET", "key = [SECRET b]",

@@ -1,4 +1,4 @@
-// What each key does when it is right. What is wrong, and what is said about it, is in ComplaintTests.
+// The effect of each valid key. ComplaintTests cover invalid ones.
 
 import DNSWire
 import Settings

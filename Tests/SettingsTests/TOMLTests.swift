@@ -1,4 +1,4 @@
-// What is TOML 1.0 and what is not, where parsers differ: cases in which toml11 3.7 or toml++ 3.3 crashes or is wrong.
+// Valid and invalid TOML 1.0 where parsers differ: cases in which toml11 3.7 or toml++ 3.3 crashes or is wrong.
 
 import Testing
 
@@ -8,7 +8,7 @@ struct TOMLTests {
     @Test(
         "valid TOML is read",
         arguments: [
-            // A table after an array of tables in it.
+            // A table follows an array of tables inside it.
             "[[a.b]]\nc = 1\n[a]\nd = 2", "[a.b.c]\n[a]\nd = 1",
             // Characters that toml++ looks up in its tables of spaces.
             "a = \"\u{A7}\"\nb = '\u{A1}\u{1681}\u{2030}\u{3001}'", "\"\u{A0}\" = 1 # \u{FEFE}",

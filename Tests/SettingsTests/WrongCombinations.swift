@@ -1,5 +1,4 @@
-// Keys of a provider that are right each for itself and wrong together, or with the dialect; and rules that name a
-// provider.
+// Keys of a provider that are valid alone and wrong together, or with the dialect; and rules that name a provider.
 
 private func provider(_ dialect: String, _ lines: String, url: String = "https://192.0.2.1/") -> String {
     "[[provider]]\nname = \"a\"\ndialect = \"\(dialect)\"\nurl = \"\(url)\"\n\(lines)"
@@ -147,7 +146,7 @@ let wrongCombinations: [Case] =
             """),
     ]
 
-/// What is said about a proxy behind "allowed: ...".
+/// Proxies that are wrong, with the text after "allowed: ..." in the complaint.
 let wrongProxies: [(text: String, remedy: String)] = {
     let address = "; the daemon does not resolve names through itself: write the address of the proxy, with its port"
     return [

@@ -1,4 +1,4 @@
-// Every way to get a file wrong, and the exact words for it.
+// Invalid files of every kind, with the exact complaints.
 
 struct Case: Sendable {
     let text: String

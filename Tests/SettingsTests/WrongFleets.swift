@@ -1,4 +1,4 @@
-// A fleet without a key that it needs, or with a wrong one.
+// Fleets without a required key, or with an invalid one.
 
 private let whole = "[fleet]\nserver = \"unix:/s\"\nsite = \"a\"\nkey-file = \"/etc/fleet.key\"\n"
 

@@ -1,6 +1,6 @@
-// One mistake for each key of a provider, its template and a rule, in one file; and what keys are wrong together.
+// One mistake for each key of a provider, its template and a rule, in one file; and keys that are wrong together.
 
-/// A line of the file, and what is said about it from its key on; nil for a line that is right.
+/// A line of the file, and the complaint about it from its key on; nil for a valid line.
 typealias Mistake = (line: String, column: Int, complaint: String?)
 
 private func duration(_ bounds: String) -> String { "a duration \(bounds) with its unit (s, m, h, d)" }

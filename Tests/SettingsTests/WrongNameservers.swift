@@ -1,4 +1,5 @@
-// Nameservers of the operator that lack a key, have wrong ones, or contradict a provider, a rule or each other.
+// Nameservers of the operator without a required key, with invalid ones, or in contradiction to a provider, a rule or
+// each other.
 
 private let server =
     "allowed: \"ADDR[:PORT]\" or \"tls://ADDR[:PORT][#NAME]\", with an IPv6 address in brackets before a port"

@@ -1,4 +1,4 @@
-// Parameters of custom resolution that no dialect carries so, and rules that have them without a provider.
+// Parameters of custom resolution that no dialect can carry, and rules that set them without a provider.
 
 private func provider(_ dialect: String, _ lines: String) -> String {
     "[[provider]]\nname = \"a\"\ndialect = \"\(dialect)\"\nurl = \"https://192.0.2.1/\"\naccount = \"1\"\n"
@@ -59,7 +59,7 @@ let wrongParameters: [Case] =
             all
             """
         ),
-        // The parameters of a parent domain count for the second name of a rule, too.
+        // The parameters of a parent domain also apply to the second name of a rule.
         Case(
             provider("alicloud", "") + rule("resolver = \"a\"\n\(query(1...6))\n")
                 + "[[rule]]\nmatch = [\"c.example\", \"a.b.example\"]\nresolver = \"a\"\n\(query(7...11))",

@@ -1,4 +1,4 @@
-// Every way to get wrong what decides about refreshing, expired answers and exceptions, and the exact words for it.
+// Invalid settings of refreshing, expired answers and exceptions, with the exact complaints.
 
 let wrongPolicies: [Case] = [
     Case(

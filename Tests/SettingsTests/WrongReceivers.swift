@@ -1,4 +1,5 @@
-// Receivers of events that lack a key, or have wrong ones; none of their URLs is shown, because it may hold a token.
+// Receivers of events without a required key, or with invalid ones. No message shows their URLs, because these may hold
+// a token.
 
 private let url =
     "found a value that is not shown, because it may be a key; allowed: "

@@ -1,4 +1,4 @@
-// Files that are no TOML, and what is said about them. Reasons are ours, places come from toml++.
+// Files that are not TOML, and the complaints about them. The reasons are the daemon's, the places come from toml++.
 
 let wrongSyntax: [Case] = [
     Case(

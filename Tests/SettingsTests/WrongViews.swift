@@ -1,4 +1,5 @@
-// Views of the operator that lack a key, have wrong ones, or contradict providers, rules, each other or server.allow.
+// Views of the operator without a required key, with invalid ones, or in contradiction to providers, rules, each other
+// or server.allow.
 
 private let allow = "[server]\nallow = [\"192.168.0.0/16\", \"127.0.0.0/8\"]\n"
 

@@ -1,4 +1,4 @@
-// What `httpdnsctl setup --replace` keeps of the former settings, and what it names as left out.
+// The former settings that `httpdnsctl setup --replace` keeps, and those that it names as left out.
 
 import DNSWire
 import Settings
@@ -77,7 +77,7 @@ struct FormerSettingsTests {
         #expect(result.text.contains("# The children.\n# Until nine.\n[[view]]\n"))
         #expect(result.text.contains("# Names of this house.\nlocal-zone = [\"home.arpa\"]\n"))
         #expect(result.text.contains("# Slow clients.\nclient-rate = \"50/s\"\n"))
-        // Defaults say nothing, so that they are not kept.
+        // Keys with their default values are not kept.
         for word in ["direct-only", "threads", "[cache]"] { #expect(!result.text.contains(word), "\(word)") }
         #expect(
             result.leftOut == [
@@ -85,7 +85,7 @@ struct FormerSettingsTests {
                 "lines 39 to 44: table rule",
             ])
         #expect(!result.leftOut.joined().contains("hunter2"))
-        // Repeated, it changes nothing.
+        // A repetition changes nothing.
         let again = try replaced(result.text)
         #expect(again.text == result.text && again.leftOut.isEmpty)
     }
@@ -104,7 +104,7 @@ struct FormerSettingsTests {
     func onlyListed() throws {
         let provider = "[[provider]]\nname = \"own\"\nurl = \"https://192.0.2.1/dns-query\"\ndialect = \"doh\"\n"
         #expect(try parsed(replaced("only-listed = true\n" + provider).text).onlyListed)
-        // Setup wrote this one, for a machine without providers.
+        // Setup itself wrote `only-listed`, for a machine without providers.
         let none = try replaced("", "--providers none --account no --lan no --take-over no").text
         let result = try replaced(none)
         #expect(try !parsed(result.text).onlyListed)

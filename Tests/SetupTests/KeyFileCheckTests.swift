@@ -1,4 +1,4 @@
-// Paths for a key: of a file that exists, and of one that does not.
+// Paths for a key file: existing files and missing ones.
 
 import Testing
 
@@ -18,7 +18,7 @@ struct KeyFileCheckTests {
         FileCheck.Status(isDirectory: false, owner: owner, group: owner, mode: mode)
     }
 
-    /// - Parameter steps: after the root.
+    /// - Parameter steps: the files on the path below the root.
     private func verdict(
         _ path: String, _ steps: [FileCheck.Status?], daemon: FileCheck.User? = daemon, caller: FileCheck.User = root,
         isWritable: Bool = true

@@ -1,4 +1,4 @@
-// The dialogue of `httpdnsctl setup` with typed lines: what is asked, what a line means, and what is asked again.
+// The dialogue of `httpdnsctl setup` with typed lines: its questions, the meaning of a line, and repeated questions.
 
 import DNSWire
 import LinuxIO

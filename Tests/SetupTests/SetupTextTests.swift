@@ -38,7 +38,7 @@ struct SetupTextTests {
         #expect(settings.server.listen.addresses == Settings.defaults.server.listen.addresses + listen, "\(line)")
         #expect(settings.server.allow == Settings.defaults.server.allow + answers.networks, "\(line)")
         #expect(listen.isEmpty == answers.networks.isEmpty, "\(line)")
-        // Nothing but the answers differs from the defaults, and --print-effective shows all of it.
+        // The settings differ from the defaults only by the answers, and --print-effective shows all of them.
         var others = settings
         (others.onlyListed, others.providers, others.server) = (
             false, Settings.Provider.builtIn, Settings.defaults.server
@@ -49,7 +49,7 @@ struct SetupTextTests {
         try checkArguments(of: answers, text)
     }
 
-    /// The command line in the file's comment writes the same file.
+    /// Checks that the command line in the file's comment writes the same file.
     private func checkArguments(of answers: SetupAnswers, _ text: String) throws {
         let words = answers.command(at: ExaminedSettings.standardPath).flatMap(\.self)
         #expect(words.prefix(3) == ["httpdnsctl", "setup", "--replace"])

@@ -1,4 +1,4 @@
-// A process that ends in the middle of writing: every batch that was finished is there, and each one is there whole.
+// A process that ends during a write: every finished batch is in the store, and each one is whole.
 
 import DNSWire
 import Glibc
@@ -10,7 +10,7 @@ import Testing
     private static let entriesPerBatch = 120
     private static let maxBatches = 100_000
 
-    /// A batch replaces half of the one before it, so that pages are rewritten and not only added.
+    /// A batch of entries. It replaces half of the previous one, so that pages are rewritten and not only added.
     private static func batch(_ number: Int) -> [StoredEntry] {
         let half = entriesPerBatch / 2
         return (0..<entriesPerBatch).map { index in
@@ -41,7 +41,7 @@ import Testing
         var first = 1
         for round in 0..<3 {
             let microseconds = Int.random(in: 1_000...120_000, using: &random)
-            // The signal's default action ends the process as SIGKILL does: nothing of it runs any more.
+            // SIGALRM's default action ends the process at once, as SIGKILL does.
             await #expect(processExitsWith: .signal(SIGALRM)) {
                 [path = folder.path as String, first = first as Int, microseconds = microseconds as Int] in
                 var timer = itimerval()

@@ -1,5 +1,5 @@
-// Damaged, truncated and foreign files: the store loads only what it wrote, sets the rest aside, and goes on with a
-// file of its own.
+// Damaged, truncated and foreign files: the store loads only its own entries, sets a bad file aside, and continues with
+// a new one.
 
 import DNSWire
 import Glibc
@@ -9,7 +9,7 @@ import Testing
 @testable import Store
 
 struct DamageTests {
-    /// Fifty pages or so.
+    /// The batches, which take about fifty pages.
     private static let batches = (0..<3).map { Samples.entries(300, prefix: "batch\($0)-", seed: UInt64($0)) }
     private static let written = Dictionary(
         batches.joined().map { (EntryKey($0), $0) }, uniquingKeysWith: { $1 })
@@ -23,7 +23,7 @@ struct DamageTests {
         return (try? TestFile.bytes(at: folder.file)) ?? []
     }()
 
-    /// Opens what lies in the folder: nothing is handed over that was not written, and afterwards the store works.
+    /// Opens the store in the folder, and checks that it returns only written entries and works afterwards.
     @discardableResult
     private func checkRecovery(_ folder: TemporaryFolder, _ what: String) throws -> Loaded {
         var store = EntryStore(path: folder.file)
@@ -46,7 +46,7 @@ struct DamageTests {
             let folder = TemporaryFolder()
             folder.write(Array(bytes.prefix(place)), to: folder.file)
             let loaded = try checkRecovery(folder, "cut at \(place)")
-            // SQLite takes one byte for nothing, and reads zeros where the last page is cut.
+            // SQLite treats a file of one byte as empty, and reads zeros where the last page is cut.
             let isNoticed = !loaded.setAside.isEmpty || loaded.counts.skipped > 0
             #expect(isNoticed == (place > 1), "an empty file is no damage, any other cut is: \(place)")
         }
@@ -58,7 +58,7 @@ struct DamageTests {
         var bytes = DamageTests.soundFile
         let folder = TemporaryFolder()
         for _ in 0..<Int.random(in: 1...8, using: &random) {
-            // The first page, where every byte has a meaning, more often than its size alone would have it.
+            // The first page, where every byte has a meaning, is chosen more often than its size would imply.
             let isHead = Int.random(in: 0..<4, using: &random) == 0
             let place = Int.random(in: 0..<(isHead ? 200 : bytes.count), using: &random)
             bytes[place] ^= UInt8.random(in: 1...255, using: &random)
@@ -194,11 +194,11 @@ struct DamageTests {
     func damagedWhileOpen() throws {
         let folder = TemporaryFolder()
         var store = EntryStore(path: folder.file)
-        // More than SQLite keeps in memory.
+        // The entries exceed SQLite's memory cache.
         try store.write(Samples.entries(30_000, prefix: "many"), nowMilliseconds: 0)
         let entries = Samples.entries(200, prefix: "later")
         let size = try TestFile.bytes(at: folder.file).count
-        // Over the file and not in place of it, as a failing disk does.
+        // The bytes are overwritten inside the file, as a failing disk does, and the file is not replaced.
         folder.write([UInt8](repeating: 0x55, count: max(size, 100_000)), to: folder.file)
         folder.write([], to: folder.file + "-wal")
         try store.write(entries, nowMilliseconds: 0)

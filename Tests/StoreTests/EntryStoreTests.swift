@@ -1,4 +1,4 @@
-// What is written is found again, by this program and by sqlite3; what is removed is gone.
+// Written entries are found again, by this program and by sqlite3; removed entries are gone.
 
 import DNSWire
 import Glibc

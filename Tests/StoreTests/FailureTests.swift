@@ -1,5 +1,5 @@
-// Disks that are full, files that others hold, folders that are not ours: a clear failure, nothing half written, and
-// the store works again as soon as the reason is gone. What changes a whole process happens in a process of its own.
+// Full disks, files that other programs lock, folders without permission: a clear failure, no partial write, and
+// recovery as soon as the cause is gone. Tests that change a whole process run in a process of their own.
 
 import DNSWire
 import Glibc
@@ -82,7 +82,7 @@ struct FailureTests {
             let few = Samples.entries(50)
             let many = Samples.entries(20_000, prefix: "many")
             try store.write(few, nowMilliseconds: 1)
-            // The kernel's EFBIG, like ENOSPC, comes in the middle of writing.
+            // The kernel's error EFBIG, like ENOSPC, comes during a write.
             signal(SIGXFSZ, SIG_IGN)
             var limit = rlimit()
             _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)

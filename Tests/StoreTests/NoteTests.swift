@@ -1,4 +1,5 @@
-// Small texts beside the entries: they come back, survive flushes and an older file's tables, and stay within bounds.
+// Notes beside the entries: they are read back, survive flushes and the tables of an older file, and stay within
+// bounds.
 
 import DNSWire
 import Glibc
@@ -89,7 +90,7 @@ struct NoteTests {
     }
 }
 
-/// A file as the first version made it. Its statements are written out, for they must stay as they were.
+/// A file of the first version. Its statements are written out, because they must not change.
 @Suite("Store of version 1")
 struct FirstVersionTests {
     private let folder = TemporaryFolder()

@@ -1,4 +1,4 @@
-// Entries of every kind, made from a seed, and what a store in a folder of its own hands over.
+// Entries of every kind from a seed, and a store in a folder of its own.
 
 import DNSWire
 import Store
@@ -13,7 +13,8 @@ struct Samples {
         return (0..<count).map { entry("\(prefix)\($0).example", $0, using: &random) }
     }
 
-    /// One address, several, an alias before them, no data, no such name, another type: by `number`.
+    /// An entry whose kind depends on `number`: one address, several, an alias before them, no data, no such name,
+    /// another type.
     static func entry(_ text: String, _ number: Int, using random: inout SeededRandom) -> StoredEntry {
         guard let name = Name(text), let target = Name("edge.cdn.example"), let zone = Name("example") else {
             preconditionFailure("\(text) is no name")
@@ -72,7 +73,7 @@ extension StoredEntry {
     }
 }
 
-/// What two entries are compared by, since the file keeps no order.
+/// The key by which entries are compared, because the file keeps no order.
 struct EntryKey: Hashable {
     let question: Question
     let partition: UInt32
@@ -88,7 +89,7 @@ struct EntryKey: Hashable {
 extension TemporaryFolder {
     var file: String { self("cache.db") }
 
-    /// What a store in this folder's file hands over.
+    /// The entries and events of a store that opens this folder's file.
     func load(atMost rows: Int = 1_000_000) throws -> Loaded {
         var store = EntryStore(path: file)
         return try Loaded(&store, atMost: rows)

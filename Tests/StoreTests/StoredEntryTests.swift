@@ -1,4 +1,4 @@
-// How old an entry is after a restart, in the face of clocks that were wrong; what a removal covers.
+// The age of an entry after a restart, also with clocks that were wrong; and the scope of a removal.
 
 import DNSWire
 import Store
@@ -10,12 +10,12 @@ struct StoredEntryTests {
     @Test(
         "an entry ages while the daemon is away, and never has more life than it had",
         arguments: [
-            // Now, last written, age.
+            // The numbers are now, last written, and age.
             (1_000_000, 1_000_000, 0), (1_030_000, 1_000_500, 30_000), (9_000_000, 1_000_500, 8_000_000),
             (1_030_000, nil, 30_000), (.max, 1_000_500, 253_402_299_799_999),
-            // A clock that is being kept right.
+            // The clock is corrected by small steps.
             (999_000, 1_000_000, 0), (995_000, 1_000_000, 0), (1_000_000, 1_004_000, 4_000),
-            // One that ran backwards: just expired, or as old as the file shows.
+            // The clock ran backwards: the entry has just expired, or is as old as the file shows.
             (994_999, 1_000_000, 60_000), (0, 1_000_000, 60_000), (-5, 1_000_000, 60_000), (.min, nil, 60_000),
             (1_010_000, 1_020_000, 60_000), (1_010_000, 1_200_000, 200_000), (0, .max, 253_402_299_799_999),
         ] as [(Int64, Int64?, Int64)])

@@ -1,4 +1,4 @@
-// A reply is the daemon's only when it says so.
+// A reply counts as the daemon's only with its own mark.
 
 @testable import httpdnsctl
 import Testing

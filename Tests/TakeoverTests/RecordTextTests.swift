@@ -1,4 +1,4 @@
-// What is written down comes back the same, and what is damaged is noticed.
+// The takeover record is read back unchanged, and damage is detected.
 
 @testable import httpdnsctl
 import LinuxIO

@@ -1,4 +1,4 @@
-// Who keeps resolv.conf, from what was seen of a machine.
+// The program that manages resolv.conf, detected from the state of a machine.
 
 @testable import httpdnsctl
 import Testing
@@ -22,7 +22,7 @@ struct ResolvConfWriterTests {
         #expect(ResolvConfWriter(survey) == .plainFile)
     }
 
-    @Test("a file in whose head people say how they resolve is theirs")
+    @Test("a file that a person wrote has no manager")
     func handWritten() {
         var survey = SampleMachine.survey(.plainFile)
         survey.running = ["systemd-resolve"]
@@ -38,7 +38,7 @@ struct ResolvConfWriterTests {
     }
 
     @Test(
-        "NetworkManager writes over anybody's file, unless it is told not to",
+        "NetworkManager overwrites any program's file, unless it is configured not to",
         arguments: [
             ("", ResolvConfWriter.networkManager), ("dns=none", .plainFile), ("rc-manager=unmanaged", .plainFile),
             ("dns=systemd-resolved", .plainFile), ("dns=default", .networkManager),

@@ -1,4 +1,4 @@
-// A machine is given back as it was found, from every point that a takeover, or giving back, can stop at.
+// A restore returns a machine to its former state, from every point at which a takeover or a restore can stop.
 
 @testable import httpdnsctl
 import LinuxIO

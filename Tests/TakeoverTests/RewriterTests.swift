@@ -1,4 +1,4 @@
-// Who will write resolv.conf again: only those who run, and were not told to leave it alone.
+// The programs that will rewrite resolv.conf: those that run and are not configured to leave it alone.
 
 @testable import httpdnsctl
 import Testing

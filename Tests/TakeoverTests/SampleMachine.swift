@@ -1,4 +1,4 @@
-// Machines of each kind, as files in memory: seen, changed by the steps of a plan, and compared.
+// Machines of each kind, as files in memory: surveyed, changed by the steps of a plan, and compared.
 
 import LinuxIO
 @testable import httpdnsctl
@@ -50,7 +50,7 @@ struct SampleMachine: Equatable {
 
     var states: [String: FileSnapshot] { files }
 
-    /// A step of the way there. Programs do nothing here, but openresolv writes what it is told.
+    /// Carries out a step of a takeover. Programs have no effect here, except that openresolv writes its configuration.
     mutating func take(_ step: TakeoverPlan.Step) {
         switch step {
         case .put(let path):
@@ -71,7 +71,7 @@ struct SampleMachine: Equatable {
         }
     }
 
-    /// All that `httpdnsctl system restore` does.
+    /// Carries out all steps of `httpdnsctl system restore`.
     mutating func restore(_ record: TakeoverRecord) {
         for step in plan(record).steps { take(step) }
         for step in afterwards(record) { take(step) }
@@ -85,7 +85,7 @@ struct SampleMachine: Equatable {
         RestorePlan.afterwards(record, states, resolvConfContent: resolvConfContent)
     }
 
-    /// Links lead nowhere else than to what is here by its whole path.
+    /// The contents of resolv.conf; a link must point to a whole path of this machine.
     private var resolvConfContent: [UInt8] {
         var path = SystemPaths.resolvConf
         if case .link(let target, _) = files[path] { path = String(decoding: target, as: UTF8.self) }

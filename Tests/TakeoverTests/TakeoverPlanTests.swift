@@ -1,4 +1,4 @@
-// What is written for each kind of machine, and what people are warned of.
+// The files that a takeover writes on each kind of machine, and its warnings.
 
 @testable import httpdnsctl
 import LinuxIO

@@ -1,5 +1,4 @@
-// The recorder as a file: what was recorded comes back, and a file that is damaged is an error or loses events, no
-// more.
+// The recorder as a file: its events are read back. A damaged file is an error or loses events.
 
 import DNSWire
 import TestSupport
@@ -11,7 +10,7 @@ import Testing
 struct FlightFileTests {
     private let records = FlightRecords(servingThreads: 1)
 
-    /// As the daemon writes it.
+    /// A file as the daemon writes it.
     private func file(signal: UInt64 = 0) -> [UInt8] {
         let moment = [signal, 5_000_000_000, 1_700_000_000_000_000]
         let numbers = moment.flatMap { number in (0..<8).map { UInt8(truncatingIfNeeded: number >> UInt64(8 * $0)) } }

@@ -1,4 +1,4 @@
-// All rings together: by time, about a name, from one place on; and the words of events.
+// All rings together: events by time, of a name, from one place on; and the words of events.
 
 import DNSWire
 import TestSupport

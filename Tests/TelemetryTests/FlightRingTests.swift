@@ -1,4 +1,4 @@
-// The ring against a plain array of everything that was recorded, and read by another thread while it is written.
+// The ring, compared with a plain array of all events, and read by another thread during writes.
 
 import DNSWire
 import LinuxIO
@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Flight recorder's ring")
 struct FlightRingTests {
-    /// Any event: with and without everything, with names of every length.
+    /// A random event, with and without each part, with names of every length.
     private func event(_ random: inout SeededRandom, at nanoseconds: UInt64) throws -> FlightEvent {
         var event = FlightEvent(
             FlightEvent.Kind.allCases.randomElement(using: &random) ?? .stored, nanoseconds: nanoseconds)
@@ -108,7 +108,7 @@ struct FlightRingTests {
         }
     }
 
-    @Test("who reads while events are replaced sees whole events")
+    @Test("a reader sees whole events while others are replaced")
     func concurrentReader() throws {
         let ring = FlightRing()
         let names = try (0..<64).map { try #require(Name(String(repeating: "a", count: $0 % 60 + 1) + ".example")) }
@@ -130,7 +130,7 @@ struct FlightRingTests {
         while ring.count < 200_000 {
             let number = ring.count
             guard number > 0 else { continue }
-            // The newest, and the one that is replaced next.
+            // The numbers are those of the newest event and of the one that is replaced next.
             for wanted in [number - 1, number - min(number, UInt64(FlightRing.capacity))] {
                 guard let event = ring.event(wanted) else { continue }
                 seen += 1
@@ -149,7 +149,7 @@ struct FlightRingTests {
     }
 }
 
-/// Told by one thread, seen by another.
+/// A flag that one thread sets and another one reads.
 private final class SharedFlag: Sendable {
     private let raised = Atomic<Bool>(false)
     var isRaised: Bool { raised.load(ordering: .relaxed) }

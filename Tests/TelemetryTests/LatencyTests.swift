@@ -1,4 +1,4 @@
-// Percentiles from buckets: never under the truth, and at most a quarter over it; and sums that are exact at powers of
+// Percentiles from buckets are never below the true value and at most a quarter above it; sums are exact at powers of
 // two.
 
 import DNSWire

@@ -1,5 +1,5 @@
-// A second reader of DNS messages, for tests only: it shares no code with the one under test, takes whole messages
-// without a byte left over, and says what it stumbled on.
+// A second parser of DNS messages, for tests only. It shares no code with the one under test, accepts only whole
+// messages, and names the cause of a failure.
 
 package struct DecodedMessage: Equatable, Sendable {
     package struct Question: Equatable, Sendable {
@@ -9,7 +9,7 @@ package struct DecodedMessage: Equatable, Sendable {
     }
 
     package struct Record: Equatable, Sendable {
-        /// In wire form, uncompressed.
+        /// The owner's name in wire form, uncompressed.
         package let owner: [UInt8]
         package let type: UInt16
         package let recordClass: UInt16
@@ -47,7 +47,7 @@ package struct DecodedMessage: Equatable, Sendable {
     package var checkingDisabled: Bool { flags >> 4 & 1 == 1 }
     package var optionRecord: Record? { additionals.first { $0.type == 41 } }
 
-    /// With the upper bits from the OPT record.
+    /// The response code with the upper bits from the OPT record.
     package var responseCode: UInt16 {
         flags & 15 | UInt16(truncatingIfNeeded: (optionRecord?.ttl ?? 0) >> 24) << 4
     }
@@ -99,7 +99,8 @@ package struct DecodedMessage: Equatable, Sendable {
             return records
         }
 
-        /// A pointer must lead to before the labels that it follows, so that there is an end.
+        /// The name at the current place. A pointer must lead to a place before its labels, so that the name has an
+        /// end.
         mutating func name() throws -> [UInt8] {
             var name: [UInt8] = []
             let start = at

@@ -1,11 +1,11 @@
-// Test vectors as text files: hexadecimal bytes, "#" comments, and a head of "# key: value" lines that say what the
-// bytes are and what must come of them.
+// Test vectors as text files: hexadecimal bytes, "#" comments, and a head of "# key: value" lines that describe the
+// bytes and the expected result.
 
 package struct HexVector: Sendable, CustomStringConvertible {
     /// The file's name without folder and ending.
     package let name: String
     package let bytes: [UInt8]
-    /// The head's values in their order, by key: a key may come more than once.
+    /// The values of the head in their order; a key may come more than once.
     package let head: [(key: String, value: String)]
 
     package struct Malformed: Error, CustomStringConvertible {
@@ -34,7 +34,7 @@ package struct HexVector: Sendable, CustomStringConvertible {
         self.head = head
     }
 
-    /// Every vector of a folder, sorted by name.
+    /// All vectors of a folder, sorted by name.
     package static func all(in folder: String) throws -> [HexVector] {
         try TestFile.names(in: folder).filter { $0.hasSuffix(".hex") }.map { try HexVector(path: folder + "/" + $0) }
     }

@@ -1,18 +1,18 @@
-// Queries as clients send them, and some that no client sends.
+// Clients' queries, valid and invalid.
 
 package import DNSWire
 
 package struct QueryPacket {
     package var id: UInt16 = 0x1234
-    /// RD, as every stub sets it.
+    /// The flags; RD is set, as in every stub's query.
     package var flags: UInt16 = 0x0100
     package var name: Name
     package var type: RecordType
     package var recordClass: UInt16 = 1
-    /// An OPT record with this payload size; nil: none.
+    /// The payload size of an OPT record; nil: no OPT record.
     package var payloadSize: UInt16?
     package var version: UInt8 = 0
-    /// DO is the highest bit.
+    /// The flags of the OPT record; DO is the highest bit.
     package var optionFlags: UInt16 = 0
     /// The OPT record's data.
     package var options: [UInt8] = []

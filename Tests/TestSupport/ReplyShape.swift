@@ -1,9 +1,9 @@
-// What holds for the fast path's reply to any packet whatever, for random tests and the fuzzer.
+// The invariants of the fast path's reply to any packet, for random tests and the fuzzer.
 
 package import Serving
 
 package enum ReplyShape {
-    /// What is wrong with the reply, or nil.
+    /// The fault of the reply; nil: none.
     package static func fault(
         of reply: [UInt8], _ outcome: FastPath.Outcome, to packet: [UInt8], isStream: Bool
     ) -> String? {
@@ -18,21 +18,21 @@ package enum ReplyShape {
         guard !message.isAuthoritative, !message.authenticData, !message.reservedBit else { return "AA, AD or Z" }
         let asked = try? DecodedMessage(packet)
         guard reply.count <= limit(asked, isStream) else { return "\(reply.count) bytes are over the limit" }
-        // A second opinion on where an OPT record is; it has none on packets that cannot be read to their end.
+        // A second parser checks the place of the OPT record. It cannot check packets that it cannot read to their end.
         guard let asked, asked.isSmall else { return nil }
         return (message.optionRecord != nil) == (asked.optionRecord != nil) ? nil : "OPT in one, not in the other"
     }
 
     private static func limit(_ asked: DecodedMessage?, _ isStream: Bool) -> Int {
         if isStream { return 65_535 }
-        // A packet that only the query parser reads: a compressed owner that points nowhere.
+        // Only the query parser reads this packet: a compressed owner points nowhere.
         guard let asked else { return 1232 }
         return min(max(Int(asked.optionRecord?.recordClass ?? 0), 512), 1232)
     }
 }
 
 extension DecodedMessage {
-    /// So few records that the query parser walks them even where they do not belong.
+    /// Whether the records are so few that the query parser reads them even in the wrong sections.
     fileprivate var isSmall: Bool {
         questions.count <= 2 && answers.count + authorities.count + additionals.count <= 3
             && !(answers + authorities).contains { $0.type == 41 }

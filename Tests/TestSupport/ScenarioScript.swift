@@ -1,5 +1,5 @@
-// A scenario as text: what is given, and step by step what happens and what must come of it. This file knows lines,
-// words and times; what the words between mean belongs to the tests that run them.
+// A scenario as text: the given state, and step by step the events and the expected actions. This file parses lines,
+// words and times; the tests that run scenarios define the other words.
 //
 //     title  the first answer wins
 //     given  provider a any, system
@@ -19,16 +19,16 @@ package import DNSWire
 package struct ScenarioScript: Sendable {
     package struct Step: Sendable {
         package let time: Duration
-        /// What happens, all at this instant: one line, or as many as its "each" says. Nothing: time passes until it.
+        /// The events at this instant: one line, or as many as its "each" states; none if the step only lets time pass.
         package let events: [ScenarioLine]
         package fileprivate(set) var expectations: [ScenarioLine] = []
-        /// To complain about the step as a whole.
+        /// The line for complaints about the step as a whole.
         package let line: ScenarioLine
     }
 
     package let file: String
     package private(set) var title = ""
-    /// "provider a any", "system" ...: the parts between the commas of the "given" lines.
+    /// The parts between the commas of the "given" lines, such as "provider a any" and "system".
     package private(set) var given: [ScenarioLine] = []
     package private(set) var steps: [Step] = []
 
@@ -99,7 +99,7 @@ package struct ScenarioLine: Sendable {
         ScenarioError(description: "\(file):\(number): \(what)")
     }
 
-    /// The next word. `what` it should be goes into the complaint when the line ends instead.
+    /// The next word. If the line ends instead, the complaint says that `what` is missing.
     package mutating func word(_ what: String) throws -> String {
         guard !words.isEmpty else { throw error("the line ends before \(what)") }
         return words.removeFirst()
@@ -144,7 +144,7 @@ package struct ScenarioLine: Sendable {
         return .milliseconds(value * milliseconds)
     }
 
-    /// What stands between the separators.
+    /// The parts between the separators.
     package func parts(_ separator: Character) -> [ScenarioLine] {
         words.joined(separator: " ").split(separator: separator).map { part in
             ScenarioLine(file: file, number: number, words: part.split(separator: " ").map(String.init))

@@ -1,4 +1,4 @@
-// A small generator for tests: the same seed gives the same run, and every failure prints the seed.
+// A small random generator for tests: the same seed gives the same run, and every failure prints the seed.
 
 package struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
@@ -7,7 +7,7 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
         state = seed
     }
 
-    /// SplitMix64 (Steele, Lea, Flood 2014).
+    /// The next number of SplitMix64 (Steele, Lea, Flood 2014).
     package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

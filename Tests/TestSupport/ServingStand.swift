@@ -1,4 +1,4 @@
-// A fast path over a cache of its own, asked one packet at a time: what a serving thread does, without sockets.
+// A fast path over a cache of its own, asked one packet at a time: the work of a serving thread without sockets.
 
 package import DNSWire
 package import Serving
@@ -23,7 +23,8 @@ package struct ServingStand: ~Copyable {
         self.partition = partition
     }
 
-    /// The output has exactly the room that the fast path asks for: a byte more ends the process.
+    /// Passes the packet to the fast path. The output has exactly the room that the fast path asks for, so one more
+    /// byte ends the process.
     package mutating func ask(
         _ packet: [UInt8], from client: Address = ServingStand.loopback, atSeconds seconds: Double = 0,
         over transport: Transport = .udp
@@ -42,7 +43,7 @@ package struct ServingStand: ~Copyable {
         path.group(of: client, hidesSubnet: hidesSubnet)
     }
 
-    /// What the main thread does with a question that was handed over.
+    /// Asks again for a question that was handed over, as the main thread does.
     package mutating func askAgain(
         _ query: Query, _ packet: [UInt8], from client: Address, atSeconds seconds: Double
     ) -> (outcome: FastPath.Outcome, reply: [UInt8]) {
@@ -54,9 +55,8 @@ package struct ServingStand: ~Copyable {
         return (outcome ?? .dropped(.short), reply)
     }
 
-    /// Allocations of this thread while the fast path answers the packet `count` times into one buffer, announced
-    /// before. The age of
-    /// what is cached grows from run to run, so that TTLs are counted down.
+    /// The number of this thread's allocations while the fast path answers the packet `count` times into one buffer;
+    /// the packets are announced before. The age of cached answers grows from run to run, so that TTLs count down.
     package mutating func allocations(
         answering packet: [UInt8], over transport: Transport = .udp, count: Int, counter: () -> UInt64
     ) -> UInt64 {

@@ -1,4 +1,4 @@
-// A folder of its own for a test, removed with the files in it.
+// A folder of its own for a test; it is removed with its files.
 
 import Glibc
 
@@ -9,7 +9,7 @@ package final class TemporaryFolder {
         path = TemporaryFolder.make()
     }
 
-    /// A fresh folder that the caller removes.
+    /// Makes a new folder that the caller removes.
     package static func make() -> String {
         var template = Array("/tmp/httpdnsd-test-XXXXXX".utf8CString)
         precondition(unsafe mkdtemp(&template) != nil, "no temporary directory")
@@ -25,7 +25,7 @@ package final class TemporaryFolder {
 
     package var names: [String] { (try? TestFile.names(in: path)) ?? [] }
 
-    /// Writes in place, as `>` does in a shell.
+    /// Writes to the existing file, as `>` does in a shell.
     package func write(_ bytes: [UInt8], to path: String) {
         guard let file = unsafe fopen(path, "wb") else { preconditionFailure("cannot write \(path)") }
         defer { unsafe fclose(file) }

@@ -1,4 +1,4 @@
-// Files that tests read and fuzzers replay. Whole files only; a missing one is an error with its path.
+// Files that tests read and fuzzers replay. They are read whole; a missing one is an error with its path.
 
 import Glibc
 

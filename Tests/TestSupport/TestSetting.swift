@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// - Returns: nil where the variable is not set, or no number.
+/// - Returns: the number in the variable; nil if it is not set or not a number.
 package func testSetting(_ name: String) -> UInt64? {
     unsafe getenv(name).flatMap { unsafe UInt64(String(cString: $0)) }
 }

@@ -3,6 +3,6 @@
 package import DNSWire
 
 extension Instant {
-    /// Some time after boot, so that earlier moments exist.
+    /// An instant some time after boot, so that earlier instants exist.
     package static let testStart = Instant(nanoseconds: 1_000_000_000_000_000)
 }

@@ -1,5 +1,5 @@
-// The other end of a handshake: OpenSSL's server over memory. It takes every key and version that OpenSSL still has,
-// whatever the default is.
+// The server's end of a handshake: OpenSSL's server over memory. It accepts every key and version that OpenSSL still
+// supports, whatever the default is.
 
 import COpenSSL
 
@@ -7,9 +7,9 @@ import COpenSSL
     struct Terms {
         var lowest = TLS1_VERSION
         var highest = TLS1_3_VERSION
-        /// Names that it serves; all others get an alert. Nil: it does not look.
+        /// The only name that it serves; others get an alert. Nil: it ignores the name.
         var onlyName: String?
-        /// What it answers to ALPN, offered or not. Nil: nothing.
+        /// The protocol of its ALPN reply, offered or not; nil: no reply.
         var protocolName: String?
     }
 
@@ -20,12 +20,12 @@ import COpenSSL
     private let terms: Terms
     private(set) var isDone = false
     private(set) var received: [UInt8] = []
-    /// What the client has asked for (SNI).
+    /// The server name that the client has sent (SNI).
     private(set) var name: String?
-    /// Must stay in place for OpenSSL.
+    /// The memory must stay in place for OpenSSL.
     private let chosenProtocol: UnsafeMutableBufferPointer<UInt8>
 
-    /// - Parameter chain: its own certificate first.
+    /// - Parameter chain: the certificates, the server's own first.
     init(_ chain: [TestCertificate], _ terms: Terms = Terms()) {
         guard let context = unsafe SSL_CTX_new(TLS_server_method()), let own = chain.first else {
             preconditionFailure("no server for a test")
@@ -61,7 +61,7 @@ import COpenSSL
         unsafe chosenProtocol.deallocate()
     }
 
-    /// What it has to say to these bytes.
+    /// The server's reply to these bytes.
     func reply(to bytes: [UInt8]) -> [UInt8] {
         unsafe BIO_write(incoming, bytes, Int32(bytes.count))
         if !isDone { isDone = unsafe SSL_do_handshake(tls) == 1 }
@@ -80,14 +80,14 @@ import COpenSSL
         return takeOutgoing()
     }
 
-    /// TLS 1.3 only.
+    /// Requests new keys, which only TLS 1.3 has.
     func askForNewKeys() -> [UInt8] {
         unsafe SSL_key_update(tls, SSL_KEY_UPDATE_REQUESTED)
         unsafe SSL_do_handshake(tls)
         return takeOutgoing()
     }
 
-    /// TLS 1.2 only.
+    /// Requests another handshake, which only TLS 1.2 has.
     func askForAnotherHandshake() -> [UInt8] {
         unsafe SSL_renegotiate(tls)
         unsafe SSL_do_handshake(tls)
@@ -117,7 +117,7 @@ import COpenSSL
             let isServed = server.terms.onlyName == nil || server.terms.onlyName == server.name
             return isServed ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL
         }
-        // OpenSSL keeps callbacks of every kind as functions without parameters.
+        // OpenSSL stores callbacks of every kind as functions without parameters.
         let stored = unsafe unsafeBitCast(nameArrived, to: (@convention(c) () -> Void).self)
         unsafe SSL_CTX_callback_ctrl(context, SSL_CTRL_SET_TLSEXT_SERVERNAME_CB, stored)
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_SET_TLSEXT_SERVERNAME_ARG, 0, ourselves)
@@ -140,7 +140,7 @@ import COpenSSL
     }
 }
 
-/// The versions that we speak.
+/// The TLS versions that the daemon uses.
 enum TLSVersion: String, CaseIterable {
     case tls12 = "TLSv1.2"
     case tls13 = "TLSv1.3"

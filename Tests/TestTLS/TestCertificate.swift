@@ -1,12 +1,12 @@
-// Certificates for tests, made on the spot, so that each can be wrong in one way. What OpenSSL refuses to make stops
-// the test.
+// Certificates for tests, made at run time, so that each can be wrong in one way. If OpenSSL refuses to make one, the
+// test stops.
 
 import COpenSSL
 
-/// What a certificate says. The default is a good one for a server that has no name.
+/// The contents of a certificate. The default is valid, for a server without a name.
 struct CertificateTerms {
     var subject = "example server"
-    /// In OpenSSL's words: "DNS:www.example.com, IP:192.0.2.1". Empty: none.
+    /// The names in OpenSSL's syntax: "DNS:www.example.com, IP:192.0.2.1". Empty: none.
     var names = ""
     var notBefore = TestCertificate.now - 86_400
     var notAfter = TestCertificate.now + 86_400
@@ -57,7 +57,7 @@ struct CertificateTerms {
     let pointer: OpaquePointer
     let key: TestKey
 
-    /// - Parameter issuer: nil: it signs itself.
+    /// - Parameter issuer: the issuing certificate; nil: self-signed.
     init(_ terms: CertificateTerms, key: TestKey = TestKey(), issuer: TestCertificate? = nil) {
         guard let certificate = unsafe X509_new() else { preconditionFailure("no certificate for a test") }
         unsafe pointer = certificate
@@ -83,7 +83,7 @@ struct CertificateTerms {
         precondition(unsafe X509_sign(certificate, (issuer?.key ?? key).pointer, digest) > 0)
     }
 
-    /// Another certificate for the same key, from bytes. Nil if they are none.
+    /// Another certificate for the same key, parsed from bytes; nil if they are invalid.
     init?(der: [UInt8], key: TestKey) {
         let certificate = unsafe der.withUnsafeBufferPointer { bytes in
             var start = bytes.baseAddress

@@ -1,19 +1,20 @@
-// Which module may know which: the picture of ARCHITECTURE.md as a table. What is not in it is not imported, neither
-// by a source file nor by Package.swift.
+// The allowed imports between modules: the picture of ARCHITECTURE.md as a table. Neither a source file nor
+// Package.swift may import anything else.
 
 enum Arrows {
-    /// Module or program, to what it may import. Glibc and Synchronization come with the compiler, FoundationEssentials
-    /// reads and writes JSON; the rest are targets of the package.
+    /// The imports that each module or program may have. Glibc and Synchronization come with the compiler,
+    /// FoundationEssentials reads and writes JSON; the rest are targets of the package.
     static let allowed: [String: Set<String>] = [
         "httpdnsd": ["Daemon", "LinuxIO"],
-        // Reads resolv.conf, settings and handshakes with the daemon's code, so that both see the same. Telemetry: it
+        // It parses resolv.conf, settings and handshakes with the daemon's code, so that both agree. Telemetry: it
         // reads a crash file without a daemon.
         "httpdnsctl": [
             "Control", "Crypto", "DNSWire", "Glibc", "LinuxIO", "Resolver", "Settings", "Telemetry",
         ],
-        // CLinux: constants of nf_tables. The only program with a capability.
+        // CLinux: constants of nf_tables. It is the only program with a capability.
         "httpdnsd-nftset": ["CLinux", "Confinement", "DNSWire", "Glibc", "LinuxIO", "SetFeed", "Settings"],
-        // The other side of each dialect, by the same code. An HTTP server of its own, because it breaks the protocol.
+        // It is the server of each dialect, with the same code. It has an HTTP server of its own, because it breaks the
+        // protocol.
         "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
         // Crypto: probes carry the bytes of a handshake.
         "Daemon": [
@@ -21,8 +22,8 @@ enum Arrows {
             "LinkDNS", "LinuxIO", "Network", "PublicSuffix", "Redis", "Resolver", "Serving", "SetFeed", "Settings",
             "Store", "Synchronization", "Telemetry", "Upstreams",
         ],
-        // All that asks an upstream by a protocol of its own, and the accounts. Control: reports of its state. Network:
-        // which addresses have a route.
+        // All code that asks an upstream by a protocol of its own, and the accounts. Control: reports of its state.
+        // Network: addresses with a route.
         "Upstreams": [
             "Control", "Crypto", "DNSWire", "Fleet", "HTTPClient", "HTTPDNS", "LinuxIO", "Network", "PublicSuffix",
             "Redis", "Resolver", "Settings", "Telemetry",
@@ -39,8 +40,8 @@ enum Arrows {
         "Crypto": ["COpenSSL", "Synchronization"],
         // CCurl has OpenSSL's headers and zlib: a certificate is verified for another name in libcurl's SSL_CTX hook.
         "HTTPClient": ["CCurl", "CNghttp2", "Crypto", "DNSWire", "LinuxIO"],
-        // DNSWire: a Host header has to be an address or localhost.
-        // LinuxIO: operators share connections as at the control socket.
+        // DNSWire: a Host header must be an address or localhost. LinuxIO: operators share connections as at the
+        // control socket.
         "HTTPServer": ["CMicrohttpd", "DNSWire", "Glibc", "LinuxIO"],
         // DNSWire: a stored answer is validated against its question.
         "Store": ["CSQLite", "DNSWire"],
@@ -48,11 +49,11 @@ enum Arrows {
         // Crypto: shared answers are authenticated.
         "Fleet": ["Crypto", "DNSWire"],
         "Redis": ["CHiredis", "DNSWire", "LinuxIO"],
-        // Shared by the daemon and httpdnsd-nftset.
+        // The daemon and httpdnsd-nftset share it.
         "SetFeed": ["DNSWire"],
-        // A module of its own, so that only daemons are linked with libseccomp.
+        // It is a module of its own, so that only daemons are linked with libseccomp.
         "Confinement": ["CSeccomp"],
-        // A module of its own, so that only the daemon is linked with libsystemd.
+        // It is a module of its own, so that only the daemon is linked with libsystemd.
         "LinkDNS": ["CSystemd", "DNSWire"],
         // DNSWire: socket addresses.
         "LinuxIO": ["CLinux", "DNSWire", "Glibc", "Synchronization"],
@@ -93,7 +94,7 @@ enum Arrows {
         return name < words.count ? String(words[name]) : nil
     }
 
-    /// The manifest's `module` and `program` lines of Sources, against the table.
+    /// Compares the manifest's `module` and `program` lines of Sources with the table.
     static func manifest(_ file: SourceFile) -> [Complaint] {
         var found: [Complaint] = []
         for (name, dependencies) in targets(in: file.text) {
@@ -110,7 +111,7 @@ enum Arrows {
         return found
     }
 
-    /// Each call of `module` or `program` with what is quoted in its array.
+    /// Each call of `module` or `program`, with the quoted names in its array.
     private static func targets(in manifest: String) -> [(name: String, dependencies: Set<String>)] {
         let lines = manifest.split(whereSeparator: \.isNewline).map { $0.drop { $0 == " " } }
         let flat = " " + lines.joined(separator: " ")

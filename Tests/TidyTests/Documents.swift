@@ -1,4 +1,4 @@
-// What the documents at the top say of the sources, as far as a program can check it: names that are in code spans.
+// The statements of the documents about the sources, as far as a program can check them: names in code spans.
 
 enum Documents {
     private static let checked: Set = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"]
@@ -10,7 +10,7 @@ enum Documents {
         return rows.compactMap { $0.split(separator: "|").first.map { $0.filter { $0 != " " } } }.sorted()
     }
 
-    /// A code span that is a path must lead to a file or folder, and one that is a type's name must be a word of the
+    /// The code spans that are wrong: a path must lead to a file or folder, and a type's name must be a word of the
     /// sources or the name of a file.
     static func missing(in files: [SourceFile]) -> [Complaint] {
         let sources = files.filter { file in folders.contains { file.path.hasPrefix($0) } }
@@ -31,8 +31,8 @@ enum Documents {
         }
     }
 
-    /// Recipes of CONTRIBUTING.md, each with the name of something that was made by it. What names that is a place for
-    /// the next one, too.
+    /// The recipes of CONTRIBUTING.md, each with the name of something that was made by it. The files with that name
+    /// are the places to change for the next one.
     static let recipes = [
         ("A dialect", "ucloud"), ("A metric", "unsent_responses"), ("A listener", "StreamListener"),
         ("A rule term", "stale-negative"),
@@ -46,8 +46,8 @@ enum Documents {
         return lines.flatMap { codeSpans(of: $0) }.filter(isPath)
     }
 
-    /// Files outside of Tests that name what a recipe has made, in one spelling or another, and are not in the recipe.
-    /// Comments are no places.
+    /// Files outside of Tests that contain the name of a recipe's sample, in any spelling, and are not in the recipe.
+    /// Comments do not count.
     static func missingPlaces(of recipe: String, whichMade name: String, in files: [SourceFile]) -> [Complaint] {
         guard let document = files.first(where: { $0.path == "CONTRIBUTING.md" }) else { return [] }
         let (places, sought) = (places(of: recipe, in: document), plain(name[...]))
@@ -64,7 +64,7 @@ enum Documents {
         }
     }
 
-    /// The text without case and the signs that join words.
+    /// The text in lower case without the signs that join words.
     private static func plain(_ text: Substring) -> String { text.lowercased().filter { $0 != "-" && $0 != "_" } }
 
     private static func codeSpans(of line: Substring) -> [Substring] {

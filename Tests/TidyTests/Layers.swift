@@ -1,21 +1,22 @@
-// Which folder of Resolver may use which, and how many files of a module need each other in a circle. A file uses
-// another one if it has the name of a type that the other one declares at its top level: a heuristic, no compiler.
+// The allowed uses between the folders of Resolver, and the files of a module that need each other in a circle. A file
+// uses another one if it contains the name of a type that the other one declares at its top level: a heuristic without
+// the compiler.
 
 struct Layers {
     /// The folders of Resolver, lowest first. Each may use only itself and those before it.
     static let resolver = ["Base", "Names", "Upstreams", "Verification", "Networks", "Prefetch", "Lookup", "Engine"]
 
-    /// The largest circle of files in each module that has one. A figure may only fall: whoever makes it smaller writes
-    /// the new one here.
+    /// The largest circle of files in each module that has one. A figure may only fall: a change that makes a circle
+    /// smaller writes the new figure here.
     static let largestCircles = [
         "DNSWire": 2, "Daemon": 3, "HTTPClient": 3, "HTTPDNS": 2, "LinuxIO": 2, "Resolver": 3, "Serving": 2,
         "Settings": 3, "Upstreams": 3, "httpdns-lab": 2, "httpdnsd-nftset": 2,
     ]
 
-    /// Files of one module, by path, with the paths of the files that each uses and the names by which it does.
+    /// The files of one module by path, with the paths of the files that each uses and the names by which it does.
     private let uses: [String: [String: Set<Substring>]]
 
-    /// - Parameter files: of one module.
+    /// - Parameter files: the files of one module.
     init(_ files: [SourceFile]) {
         let words = files.map { TypeWords($0) }
         var declaring: [Substring: [String]] = [:]
@@ -32,7 +33,7 @@ struct Layers {
             })
     }
 
-    /// Uses of a higher folder.
+    /// The uses of a higher folder.
     func arrowsUp(_ layers: [String]) -> [Complaint] {
         uses.keys.sorted().flatMap { path -> [Complaint] in
             guard let own = Layers.rank(of: path, layers) else {
@@ -75,9 +76,9 @@ struct Layers {
 
 /// The names of types in a Swift file.
 private struct TypeWords {
-    /// At the top level.
+    /// The types declared at the top level.
     var declared: Set<Substring> = []
-    /// Inside other types. In this file the name means this type.
+    /// The types declared inside other types. In this file their names mean these types.
     var nested: Set<Substring> = []
     var used: Set<Substring> = []
 

@@ -1,10 +1,10 @@
-// Every file of the repository that could be committed, read once.
+// All files of the repository that could be committed, read once.
 
 import Glibc
 import TestSupport
 
 struct Repository {
-    /// The names at the top, build folders and git's own left out.
+    /// The names at the top, without build folders and git's own.
     let topLevel: [String]
     let files: [SourceFile]
 
@@ -23,7 +23,7 @@ struct Repository {
     }
 
     private static func read(_ top: String, _ path: String, into files: inout [SourceFile]) throws {
-        // Fuzzers' inputs are bytes, whatever they look like.
+        // The inputs of fuzzers are bytes, whatever they look like.
         guard path != "Tests/Fuzz/Corpus" else { return }
         if let names = try? names(in: top + "/" + path) {
             for name in names { try read(top, path + "/" + name, into: &files) }
@@ -34,7 +34,7 @@ struct Repository {
         }
     }
 
-    /// Throws for what is no folder.
+    /// Throws if the path is not a folder.
     private static func names(in folder: String) throws -> [String] {
         guard let directory = unsafe opendir(folder) else {
             throw NotAFolder()

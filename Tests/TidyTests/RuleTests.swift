@@ -1,5 +1,5 @@
-// Each house rule on a sample that breaks it and on its nearest neighbour that does not: a rule that cannot fail
-// checks nothing.
+// Each house rule with a sample that breaks it and a similar one that does not. A rule that cannot fail would check
+// nothing.
 
 import Testing
 
@@ -33,7 +33,7 @@ struct RuleTests {
             Rules.functionLength(file(tooLong)) == [
                 Complaint(path: "Sources/DNSWire/Sample.swift", line: 1, what: "61 lines in one function")
             ])
-        // Neither the type around a function nor a brace in a string is counted.
+        // The type around a function and a brace in a string do not count.
         #expect(Rules.functionLength(file("struct Long {\n" + longest + longest + "}\n")).isEmpty)
         #expect(Rules.functionLength(file("func text() {\n  let a = \"{\"\n}\n" + lines(80))).isEmpty)
         #expect(
@@ -147,12 +147,20 @@ struct RuleTests {
 
     @Test("comments without a subject")
     func fragments() {
-        for text in ["Nil: none.", "Nil without a store.", "Of accounts.", "Those in use.", "Likewise."] {
+        for text in [
+            "Nil: none.", "Nil without a store.", "Of accounts.", "Those in use.", "Likewise.", "By name.",
+            "As the loop does: time first, then one result.", "In milliseconds; nil: none.", "With an anchor",
+        ] {
             let sample = file("// Why.\nstruct A {\n    /// \(text)\n    let a: Int?\n}\n")
             #expect(!Rules.fragments(sample).isEmpty, "\(text)")
         }
         #expect(Rules.fragments(file("/// The store; nil: none.\n/// Of accounts.\nlet a = 1\n")).isEmpty)
-        #expect(Rules.fragments(file("/// Nil.\n", "Tests/X/A.swift")).isEmpty)
+        for text in [
+            "For outages: their number.", "At least one address is verified.", "By default, it is off.",
+            "After the\n/// end, nothing happens.",
+        ] {
+            #expect(Rules.fragments(file("/// \(text)\nlet a = 1\n", "Tests/X/A.swift")).isEmpty, "\(text)")
+        }
     }
 
     @Test("vague words may stay, and not become more")

@@ -1,5 +1,5 @@
-// The house rules that a program can check, each a function from a file to what is wrong with it. The words that are
-// forbidden are put together here, so that this file may obey the rules.
+// The house rules that a program can check, each a function from a file to its complaints. Forbidden words are composed
+// of parts, so that this file obeys the rules.
 
 enum Rules {
     static let maxFileLines = 700
@@ -34,7 +34,8 @@ enum Rules {
         return [Complaint(path: file.path, line: 1, what: "\(count) lines say what the file is for")]
     }
 
-    /// Data structures open with their invariants, state machines with their diagram: as long as it takes.
+    /// Whether the head has several paragraphs. Data structures begin with their invariants, and state machines with
+    /// their diagram, at any length.
     private static func statesInvariants(_ file: SourceFile) -> Bool {
         file.lines.prefix { $0.hasPrefix("//") }.contains("//")
     }
@@ -46,7 +47,7 @@ enum Rules {
 
     // MARK: deadlines
 
-    /// The owners of these classes pass on their deadlines.
+    /// The classes whose owners pass on their deadlines.
     private static let partsOfParts: Set<String> = [
         "KernelTables", "NetworkMonitor", "ProviderTest", "RedisLink", "SecureStreams",
     ]
@@ -61,10 +62,10 @@ enum Rules {
         }
     }
 
-    /// Lines about queries, which the log takes together.
+    /// The classes with their own outlet for log events about queries.
     private static let ownLines: Set<String> = ["QueryWatches"]
 
-    /// The loop may forget to take the log events of a class, and each turn pays for the call.
+    /// A class that returns log events: the loop may forget to take them, and each turn pays for the call.
     static func outbox(_ file: SourceFile) -> [Complaint] {
         complaints(aboutMembersOfDaemonsClasses: file) { name, _, line in
             guard line.contains("func "), line.contains("-> [LogEvent]"), !ownLines.contains(name) else { return nil }
@@ -116,7 +117,7 @@ enum Rules {
         }
     }
 
-    /// "RecordData" gives "Data".
+    /// The last word of a name: "RecordData" gives "Data".
     private static func lastWord(of name: String) -> String {
         guard let start = name.lastIndex(where: \.isUppercase) else { return name }
         return String(name[start...])
@@ -137,7 +138,7 @@ enum Rules {
     }
 
     private static let vagueWords: Set<String> = ["nobody", "somebody", "whoever", "whom"]
-    /// The uses of vague words that are left. Lower it with them.
+    /// The number of remaining uses of vague words. Lower it with them.
     static let maxVagueWords = 2
 
     /// Words for an actor without a name. Lines with the number of the UNIX user nobody, 65534, are not counted.
@@ -158,19 +159,44 @@ enum Rules {
     }
 
     private static let openings: Set<String> = ["Nil", "Those", "That", "Likewise", "Of", "They"]
+    /// A sentence has a comma after a phrase with such an opening, and a labelled fact has a colon.
+    private static let prepositions: Set<String> = [
+        "After", "As", "At", "Before", "By", "For", "From", "In", "On", "Until", "With", "Without",
+    ]
 
     /// A documentation comment that begins so has no subject: what is nil, or of what?
     static func fragments(_ file: SourceFile) -> [Complaint] {
-        guard file.isSource, file.isSwift else { return [] }
-        var isInside = false
-        return complaints(file, file.lines) { line in
-            let words = line.split { " :.;".contains($0) }
-            defer { isInside = words.first == "///" }
-            guard words.first == "///", !isInside, words.count > 1, openings.contains(String(words[1])) else {
-                return nil
+        guard file.isSwift else { return [] }
+        return documentation(file).compactMap { line, text in
+            fragment(text).map {
+                Complaint(path: file.path, line: line, what: "the comment begins with \($0): name what it describes")
             }
-            return "the comment begins with \(words[1]): name what it describes"
         }
+    }
+
+    /// The documentation comments with the number of their first line, each as one line.
+    private static func documentation(_ file: SourceFile) -> [(line: Int, text: String)] {
+        var comments: [(line: Int, text: String)] = []
+        var isInside = false
+        for (index, line) in file.lines.enumerated() {
+            let text = line.drop { $0 == " " }
+            defer { isInside = text.hasPrefix("///") }
+            guard text.hasPrefix("///") else { continue }
+            if !isInside { comments.append((index + 1, "")) }
+            comments[comments.count - 1].text += text.dropFirst(3)
+        }
+        return comments
+    }
+
+    /// The first word of a comment without a subject; nil if it has one.
+    private static func fragment(_ text: String) -> String? {
+        let words = text.split { " :.;,".contains($0) }.prefix(2).map(String.init)
+        guard let first = words.first, !openings.contains(first) else { return words.first }
+        let isNumber = first == "At" && ["most", "least"].contains(words.last)
+        guard prepositions.contains(first), !isNumber else { return nil }
+        let end = [". ", "; ", ": "].compactMap { text.firstRange(of: $0)?.lowerBound }.min() ?? text.endIndex
+        let isLabel = first != "As" && text[end...].hasPrefix(":")
+        return isLabel || text[..<end].contains(",") ? nil : first
     }
 
     // MARK: safety
@@ -204,7 +230,7 @@ enum Rules {
         }
     }
 
-    /// Files with a promise that the compiler cannot check; the proof stands in the comment before it.
+    /// The files with a promise that the compiler cannot check. The comment before each promise proves it.
     static let uncheckedFiles: Set<String> = [
         "Sources/Serving/Cache/AnswerCache.swift", "Sources/Serving/Cache/AnswerTable.swift",
         "Sources/Serving/Access/RateMeter.swift",

@@ -1,7 +1,7 @@
-// A file of the repository as the house rules see it: its path, its lines, and its code without comments and strings.
+// A file of the repository for the house rules: its path, its lines, and its code without comments and strings.
 
 struct SourceFile: Sendable {
-    /// From the top of the repository.
+    /// The path from the top of the repository.
     let path: String
     let text: String
     /// The text with comments and string literals blanked out, line for line the same.
@@ -18,7 +18,7 @@ struct SourceFile: Sendable {
     var name: String { path.split(separator: "/").last.map(String.init) ?? path }
     var isSwift: Bool { path.hasSuffix(".swift") }
 
-    /// Programs, as opposed to documents, settings and vectors.
+    /// Whether the file is a program, not a document, settings or a vector.
     var isProgram: Bool {
         [".swift", ".c", ".cpp", ".h"].contains { path.hasSuffix($0) } || path.hasPrefix("scripts/")
     }

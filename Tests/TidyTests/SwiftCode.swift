@@ -1,8 +1,8 @@
-// Just enough of Swift's grammar to tell code from comments and strings, and to find where a function ends. Regular
-// expression literals are not known here, and not used.
+// Enough of Swift's grammar to separate code from comments and strings, and to find the end of a function. Regular
+// expression literals are neither supported nor used.
 
 enum SwiftCode {
-    /// Comments and string literals become spaces; what is interpolated goes with its string.
+    /// Replaces comments and string literals by spaces; interpolations are part of their string.
     static func withoutTexts(_ text: String) -> String {
         var scanner = Scanner(bytes: Array(text.utf8))
         scanner.run()
@@ -10,13 +10,13 @@ enum SwiftCode {
     }
 
     struct Body: Equatable {
-        /// Counted from 1.
+        /// The number of the first line, counted from 1.
         let firstLine: Int
         let lineCount: Int
     }
 
     /// Functions, initialisers, subscripts, and properties with a body, from the line of their keyword to their last
-    /// brace. `code` has no texts in it.
+    /// brace. `code` contains no comments and strings.
     static func bodies(in code: String) -> [Body] {
         let lines = code.split(separator: "\n", omittingEmptySubsequences: false)
         var bodies: [Body] = []
@@ -56,7 +56,8 @@ enum SwiftCode {
         }
     }
 
-    /// Nil where another declaration begins before a brace opens: a protocol's requirement.
+    /// The last line of the body; nil if another declaration begins before a brace opens, as after a protocol's
+    /// requirement.
     private static func lastLine(of first: Int, in lines: [Substring]) -> Int? {
         var depth = 0
         var hasOpened = false

@@ -1,11 +1,11 @@
-// The house rules over the whole repository. What a program cannot check is left to review.
+// The house rules over the whole repository. Reviews check the rest.
 
 import TestSupport
 import Testing
 
 struct TidyTests {
     private let repository: Repository
-    /// Read once, not once for each rule.
+    /// The repository is read once, not once for each rule.
     private static let reading = Result { try Repository() }
 
     init() throws {

@@ -1,4 +1,4 @@
-// What may lie at the top of the repository: the list of design section 2 and the files that tools look for there.
+// The files allowed at the top of the repository: those of the design, and those that tools expect there.
 
 enum TopLevel {
     static let allowed: Set<String> = [

@@ -1,4 +1,4 @@
-// What carries DNS messages between a client and the daemon: the facts in which listeners differ.
+// The carriers of DNS messages between a client and the daemon, with the facts in which listeners differ.
 
 /// The raw values are written to files of the flight recorder, which has room for 1 to 3.
 package enum Transport: UInt8, CaseIterable, Sendable {

@@ -7,7 +7,7 @@
 // since each process has its own key.
 
 package struct NameList: Sendable {
-    /// What an entry is about.
+    /// The names that an entry covers.
     package enum Scope: UInt64, Sendable {
         /// The name alone.
         case exact = 0

@@ -19,7 +19,7 @@ package struct RuleTerm: Sendable {
         package let write: @Sendable (inout RuleTerms, Content?) -> Void
     }
 
-    /// What depends on the term besides later answers.
+    /// The answers that a change of the term affects.
     package enum Scope: Sendable {
         case laterAnswers
         /// Cached answers are removed if the term changes.

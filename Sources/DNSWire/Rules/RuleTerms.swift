@@ -1,5 +1,5 @@
-// What the operator's rules say about answers, for settings and decisions alike. A new term is a property, its line in
-// `fill` and its row: the settings, `explain`, and the removal of cached answers follow the row.
+// The terms of the operator's rules for answers, for settings and decisions alike. A new term is a property, its line
+// in `fill` and its row: the settings, `explain`, and the removal of cached answers follow the row.
 
 package struct RuleTerms: Equatable, Sendable {
     package var standsIn: StandInPolicy?

@@ -118,8 +118,8 @@ extension LocalNameFile {
         self.init(.hostsDirectory, .hosts(tables), files: files, faults: faults)
     }
 
-    /// As dnsmasq(8) has it for `hostsdir`: without hidden files and what editors leave behind; and without what dpkg
-    /// and ucf do.
+    /// Whether a directory's file is used: not hidden files and editors' backups, as for `hostsdir` in dnsmasq(8), and
+    /// not the backups of dpkg and ucf.
     static func isUsed(_ name: String) -> Bool {
         !name.hasPrefix(".") && !name.hasSuffix("~") && !(name.hasPrefix("#") && name.hasSuffix("#"))
             && !leftovers.contains { name.contains($0) }

@@ -39,14 +39,14 @@ struct NameFilePaths: Equatable, Sendable {
     }
 }
 
-/// What files with names have.
+/// The contents of files with names.
 struct NamesInFiles: Sendable {
     var lists: [String: NameList] = [:]
     /// The names of accounts.
     var accounts: [String: [QuestionScope]] = [:]
-    /// What is wrong with lists and the files of accounts that are not in force as they are now.
+    /// The faults of lists and of accounts' files whose present contents are not in force.
     var complaints: [String: [String]] = [:]
-    /// What is wrong with accounts that answer no client; they are left out.
+    /// The faults of accounts that answer no client; these accounts are left out.
     var accountFaults: [String] = []
     /// The hosts file, directories of hosts files, and lease files.
     var local: [String: LocalNameFile] = [:]
@@ -120,7 +120,7 @@ final class NameLists: TimedPart {
     /// Files that were read together.
     struct Batch: Sendable {
         let number: Int
-        /// What was to be read; none: the thread only freed former names.
+        /// The files that were to be read; none: the thread only freed former names.
         let paths: NameFilePaths
         let lists: [String: Outcome]
         let accounts: [String: Result<[QuestionScope], UnusableSettings>]
@@ -135,7 +135,7 @@ final class NameLists: TimedPart {
     /// Large lease files that change all the time take up a fifth of a processor at most.
     private static let leasePause = 4
 
-    /// What is in force, by path.
+    /// The names in force, by path.
     private(set) var names = NamesInFiles()
     private var zones = LocalZones.none
     /// Where the last good files are copied to; nil: the settings have no store.
@@ -155,7 +155,7 @@ final class NameLists: TimedPart {
     private var thread: NamedThread?
     /// Between `takeBatch` and `finish`: the main thread still holds what the batch replaced.
     private var isTaken = false
-    /// What the thread does first.
+    /// The work that the thread does first.
     private var cleanup = NameCleanup()
     /// Longest wait for a thread at the end of the process: a file system may not answer.
     private static let patience: Duration = .seconds(1)
@@ -532,7 +532,7 @@ extension Settings {
     }
 }
 
-/// What is left to do when new names are in force, on the thread.
+/// The remaining work on the thread after new names are in force.
 private struct NameCleanup: Sendable {
     /// Names that are not in force any more. To free those of a large hosts file takes a tenth of a second.
     var retired: [NamesInFiles] = []

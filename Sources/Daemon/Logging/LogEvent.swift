@@ -61,8 +61,7 @@ enum LogEvent {
     case switchedOn(name: Name)
     /// An operator's switch was restored after a restart.
     case stillSwitchedOff(SwitchReport)
-    /// A rule that was added at run time was removed: the settings do not allow it any more, or its time has passed
-    /// (nil).
+    /// News of rules that were added at run time, and of the lists of rules.
     case rule(RuleNews)
     case networkLost
     case networkChanged(id: String, words: String, cause: NetworkCause)

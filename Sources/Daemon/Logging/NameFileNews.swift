@@ -1,4 +1,4 @@
-// What the log says about files with names: lists of rules and accounts, hosts files, lease files.
+// The log lines about files with names: lists of rules and accounts, hosts files, lease files.
 
 import Control
 

@@ -1,4 +1,4 @@
-// What the log says about a nameserver: of the operator, by its name, or of the system, by its address.
+// The log lines about a nameserver: one of the operator, by its name, or one of the system, by its address.
 
 import Control
 import DNSWire

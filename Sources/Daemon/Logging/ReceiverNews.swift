@@ -1,4 +1,4 @@
-// What the log says about a receiver of notifications.
+// The log lines about a receiver of notifications.
 
 import DNSWire
 

@@ -1,4 +1,4 @@
-// What the log says about rules that were added at run time, and about the lists of rules.
+// The log lines about rules that were added at run time, and about the lists of rules.
 
 import Control
 import DNSWire

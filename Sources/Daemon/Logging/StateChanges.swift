@@ -1,4 +1,4 @@
-// What the log says about a change of an upstream's state.
+// The log lines about a change of an upstream's state.
 
 import Resolver
 import Upstreams

@@ -147,7 +147,7 @@ final class Daemon {
             lists: policy.lists, droppedLogLines: log.droppedLines)
     }
 
-    /// What a command changes is in force before its reply.
+    /// A command's changes are in force before its reply.
     private func answer(_ line: [UInt8], from peer: LocalPeer) -> ControlAnswer {
         let now = Clock.now()
         dispatch(now: now)

@@ -1,5 +1,5 @@
-// What serving threads hand over to the main loop. It is taken from the mailbox at once and handled later in the turn:
-// kernel events about the network come first.
+// The items that serving threads hand over to the main loop. They are taken from the mailbox at once and handled later
+// in the turn: kernel events about the network come first.
 
 import LinuxIO
 import Serving

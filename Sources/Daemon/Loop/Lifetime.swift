@@ -84,8 +84,8 @@ extension Daemon {
         if !policy.rules.isReady { outbox.log(.rule(.late)) }
     }
 
-    /// What the fleet has flushed meanwhile must not be answered from the store. Without Redis, the start does not wait
-    /// for longer than this.
+    /// Waits for the fleet's flushes since the last run, because the store must not answer with flushed entries.
+    /// Without Redis, the start does not wait for longer than this.
     private func awaitFlushes() throws(SystemError) {
         let fleet = resolving.upstreams.fleet
         guard resolving.store != nil else { return fleet.restore([:], now: Clock.now()) }

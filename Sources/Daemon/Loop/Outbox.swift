@@ -1,4 +1,4 @@
-// What the parts of the daemon report to each other, in the order in which it happened. Only `Dispatch` reads it.
+// The reports of the daemon's parts to each other, in the order in which they happened. Only `Dispatch` reads them.
 
 import DNSWire
 import Resolver

@@ -1,4 +1,4 @@
-// What becomes of the entries and notes that the store has kept.
+// The use of the entries and notes that the store has kept.
 
 import DNSWire
 import LinuxIO

@@ -22,7 +22,7 @@ struct PendingProbe {
         let result: ProbeResult
     }
 
-    /// What the caller has to do.
+    /// The next step of the caller.
     enum Step: Equatable {
         case resolve
         /// One probe per address, so that each has its own result.

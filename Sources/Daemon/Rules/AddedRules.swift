@@ -11,7 +11,7 @@ struct AddedRule: Equatable {
     let words: [String]
     /// The end of the rule in milliseconds since 1970; nil: the rule stays until it is removed.
     let endMilliseconds: Int64?
-    /// What the words mean.
+    /// The meaning of the words.
     let rule: Settings.Rule
 
     /// Whether other settings may refuse the rule: its upstream may be gone, and its alias may lead back.

@@ -1,4 +1,4 @@
-// What a daemon with these settings would do with a question just after its start: the daemon's own resolver decides,
+// The behaviour of a daemon with these settings for a question just after its start: the daemon's own resolver decides,
 // with an empty cache and without measurements. Every upstream counts as reachable, because no packet is sent.
 
 import Control

@@ -12,7 +12,7 @@ struct LoadedSecrets {
     let receivers: [ReceiverAccount]
     let probes: ProbeSetup
     let nameservers: NameserverSetup
-    /// What sharing answers needs; nil: nothing is shared.
+    /// The keys and password for sharing answers; nil: nothing is shared.
     let fleet: FleetSetup?
     /// The names in files, until `takeNames` takes them.
     private(set) var names: NamesInFiles

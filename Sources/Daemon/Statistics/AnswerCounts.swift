@@ -1,4 +1,4 @@
-// What the main loop has answered: counts by source, code and reason, and how long the answers took.
+// The main loop's answers: counts by source, code and reason, and the times that the answers took.
 
 import DNSWire
 import Resolver

@@ -87,7 +87,7 @@ extension [Metric] {
     func prometheus(_ report: StatsReport) -> String { compactMap { $0.family?.text(of: report) }.joined() }
 }
 
-/// What the metrics are read from. The counts of other threads are read once, so that all numbers are of one moment.
+/// The source of the metrics. The counts of other threads are read once, so that all numbers are of one moment.
 @dynamicMemberLookup
 struct StatisticsReading {
     private let statistics: Statistics
@@ -120,7 +120,7 @@ struct StatisticsReading {
     subscript<Value>(dynamicMember path: KeyPath<Statistics, Value>) -> Value { statistics[keyPath: path] }
 }
 
-/// What `stats` can show.
+/// A value that `stats` can show.
 protocol Figure {
     var tree: StatsTree { get }
 }

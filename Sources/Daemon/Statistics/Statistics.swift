@@ -9,7 +9,7 @@ import Serving
 import Telemetry
 import Upstreams
 
-/// What is known when the daemon starts.
+/// The facts about the daemon that are known at its start.
 struct DaemonStart {
     let options: Options
     /// User, group and filter of system calls, as `status` shows them.

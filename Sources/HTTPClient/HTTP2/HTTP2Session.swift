@@ -11,7 +11,7 @@ import CNghttp2
         case complete
         /// The server has not processed the request; it can be sent again (RFC 9113 section 8.7).
         case refused
-        /// As `refused`, but the connection still carries an earlier request.
+        /// The request was refused, but the connection still carries an earlier one.
         case leftOver
         /// The server wants this request over HTTP/1.1.
         case wantsHTTP1

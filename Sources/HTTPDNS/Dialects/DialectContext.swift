@@ -1,4 +1,4 @@
-// What a request depends on beside question and settings.
+// The inputs of a request besides question and settings.
 
 package import DNSWire
 package import Settings

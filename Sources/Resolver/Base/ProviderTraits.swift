@@ -22,7 +22,7 @@ package struct ProviderTraits: Hashable, Sendable {
     package let budgetPerSecond: Int
     /// Maximum number of questions per second, clients' included, while another upstream can serve; nil: unlimited.
     package let questionsPerSecond: Int?
-    /// What a question does when the provider's budget or quota is used up.
+    /// The handling of a question when the provider's budget or quota is used up.
     package let whenUsedUp: WhenUsedUp
     /// Share of lookups, from 0 to 1, in which this provider's answers are compared with those in use and never used
     /// themselves. Nil: an ordinary provider.

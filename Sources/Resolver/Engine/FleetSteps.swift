@@ -1,4 +1,4 @@
-// What other members of a fleet decide for a fetch: one has the answer, or all together have used up the budget.
+// The other members' decisions about a fetch: one has the answer, or all together have used up the budget.
 
 package import DNSWire
 

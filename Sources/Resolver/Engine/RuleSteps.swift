@@ -1,4 +1,4 @@
-// What the resolver tells about the rules of a name.
+// Queries about the rules of a name, for reports.
 
 package import DNSWire
 

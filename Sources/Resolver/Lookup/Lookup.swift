@@ -247,7 +247,7 @@ struct Lookup {
 
     // MARK: events
 
-    /// What the resolver's tables have to record after a change.
+    /// The result of a change for the resolver's tables.
     enum Step {
         /// - Parameter hasNews: there is a result to record.
         case continues(until: Instant, hasNews: Bool)

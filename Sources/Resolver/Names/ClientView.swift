@@ -13,8 +13,8 @@ package struct ClientView: Equatable, Sendable {
         (self.name, self.number, self.policy) = (name, number, policy)
     }
 
-    /// As `Policy.mayDiffer`, for this view and the same view of the other policy. Without rules and providers of its
-    /// own, a view decides as all other clients do.
+    /// Whether this view and the same view of the other policy may decide differently about the name
+    /// (`Policy.mayDiffer`). Without rules and providers of its own, a view decides as all other clients do.
     func mayDiffer(fromThatOf other: Policy, for name: Name) -> Bool {
         guard let index = other.views.firstIndex(where: { $0.number == number }) else { return false }
         let hasRules = policy.rules.hasRulesOfView || other.views[index].policy.rules.hasRulesOfView

@@ -18,7 +18,7 @@ struct CookieKeys: Sendable {
 
     private let root: Key
 
-    /// What a query proves about its sender's address.
+    /// The proof of its sender's address that a query carries.
     enum Proof: Equatable {
         case none
         /// The query is to be answered with FORMERR (RFC 7873 section 5.2.2).

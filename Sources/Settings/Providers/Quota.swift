@@ -3,7 +3,7 @@
 import DNSWire
 
 extension Settings.Provider {
-    /// What a question does when the budget or quota is used up.
+    /// The handling of a question when the budget or quota is used up.
     package enum WhenUsedUp: String, CaseIterable, Sendable {
         /// The question waits for its turn.
         case wait

@@ -36,7 +36,7 @@ package final class FleetLink: TimedPart {
     /// Entries in the cache.
     package var countCacheEntries: () -> Int? = { nil }
     private var callLatency = LatencyHistogram()
-    /// What to do when Redis has taken or refused an order to flush.
+    /// The handlers for Redis's replies to orders to flush.
     private var ordered: [FlushOrder.ID: (String?) -> Void] = [:]
     private var nextOrder: FlushOrder.ID = 0
 

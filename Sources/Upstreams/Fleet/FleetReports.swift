@@ -69,7 +69,7 @@ extension FleetLink {
             status, statistics, callMilliseconds: callTimes, members: [own], membersFault: membersFault)
     }
 
-    /// What other members are told about this one.
+    /// This member's record for the other members.
     var record: [UInt8] { own?.record ?? [] }
 
     private var own: FleetReport.Member? {

@@ -1,4 +1,4 @@
-// What a member needs to share answers: its keys and password, read with the settings, so that errors in a file are
+// A member's keys and password for sharing answers. They are read with the settings, so that errors in a file are
 // reported then.
 
 import Crypto

@@ -1,4 +1,4 @@
-// What replies and places bring about for the resolver, until it is reported.
+// The consequences of replies and places for the resolver, until they are reported.
 
 import Resolver
 

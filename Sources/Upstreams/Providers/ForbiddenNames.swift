@@ -6,7 +6,7 @@ import DNSWire
 import Resolver
 
 struct ForbiddenNames {
-    /// What a 403 concerns.
+    /// The subject of a 403.
     enum Subject {
         case name
         case account

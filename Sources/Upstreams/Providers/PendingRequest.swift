@@ -51,7 +51,7 @@ final class PendingRequest {
     }
 }
 
-/// What the replies to earlier requests for the same questions showed.
+/// The facts learned from replies to earlier requests for the same questions.
 struct EarlierReplies {
     /// The request is dated by the provider's clock as a reply showed it.
     var isRedated = false
@@ -65,7 +65,7 @@ struct RequestWay {
     let dialled: HTTPEndpoint
 }
 
-/// What is known of a request since it was sent.
+/// The state of a request since it was sent.
 struct RequestFlight {
     let transfer: TransferID
     /// Kept here because new settings may remove the provider while its answer is in flight.

@@ -1,5 +1,4 @@
-// What requests to providers show beside their results: for the plans of address lists, and for the counts of billed
-// questions.
+// The by-products of requests to providers: for the plans of address lists, and for the counts of billed questions.
 
 package import HTTPDNS
 package import Resolver

@@ -13,7 +13,7 @@ final class SecureStreams {
     private let loop: EventLoop
     /// Reports a message from the server, or a failure, to one exchange of a lookup.
     private let deliver: (UInt64, NameserverLookup.Event) -> Void
-    /// In the order in which they were first asked.
+    /// The servers in the order in which they were first asked.
     private var servers: [Server] = []
     private var contexts: [String?: TLSContext] = [:]
     private var failures: [(server: Nameserver, reason: String)] = []

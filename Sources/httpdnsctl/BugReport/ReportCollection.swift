@@ -16,7 +16,7 @@ struct ReportCollection {
     private static let timeout = Duration.seconds(5)
     /// Time limit of the whole report: no section is begun later.
     private static let maxTime = Duration.seconds(30)
-    /// After this time the operator sees what is being collected.
+    /// The time after which the operator sees what is being collected.
     private static let silence = Duration.seconds(2)
     /// Bound on an answer: more than any report of a daemon.
     private static let maxAnswerBytes = 1 << 20

@@ -6,7 +6,7 @@ import DNSWire
 import LinuxIO
 
 final class ConnectionCheck: NetworkCheck {
-    /// What the TLS handshake sends and verifies.
+    /// The parameters of the TLS handshake and of its verification.
     struct Terms {
         let context: TLSContext
         /// The name that is shown to the server (SNI).

@@ -15,7 +15,7 @@ struct Finding: Equatable, Sendable {
     let subject: String
     /// The observation. May contain untrusted text; the caller escapes it for display.
     let text: String
-    /// What to do, as a command if there is one.
+    /// The remedy, as a command if there is one.
     let remedy: String
 
     init(_ gravity: Gravity, _ subject: Subject, _ text: String, remedy: String) {

@@ -21,7 +21,7 @@ struct NetworkChecks {
     /// Time limit of all checks: enough for a handshake over a long distance, and for a question that is sent twice.
     private static let patience = Duration.seconds(4)
     private static let repeatAfter = Duration.milliseconds(1300)
-    /// After this time the operator sees which checks are still running.
+    /// The time after which the operator sees the checks that still run.
     private static let silence = Duration.seconds(2)
 
     /// Runs all checks; each is over when this returns.

@@ -28,7 +28,7 @@ struct PortCheck: Equatable, Sendable {
     /// httpdnsd.socket is active: systemd holds the port for the daemon.
     let isSocketUnitUp: Bool
 
-    /// What makes a server answer in place of the one that holds the port.
+    /// The cause of another server's answers on the port, with its remedy.
     static let redirection =
         "a firewall redirects port 53: nft list ruleset | grep -E 'redirect|dnat', and iptables -t nat -S; remove that "
         + "rule"

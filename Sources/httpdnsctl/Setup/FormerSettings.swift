@@ -1,5 +1,5 @@
-// What `httpdnsctl setup --replace` does with the former settings: it keeps what it does not ask about, and names each
-// line that it leaves out.
+// The former settings in `httpdnsctl setup --replace`: it keeps what it does not ask about, and names each line that it
+// leaves out.
 
 import Settings
 

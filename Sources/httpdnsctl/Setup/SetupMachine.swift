@@ -1,4 +1,4 @@
-// What `setup` knows of this machine when it reads the answers.
+// The facts about this machine that `setup` has when it reads the answers.
 
 import DNSWire
 import LinuxIO

@@ -19,7 +19,7 @@ struct SetupQuestion: Equatable, Sendable {
     /// Title and explanation of the question; empty for a detail of the question before.
     var lines: [String] = []
     var choices: [Choice] = []
-    /// What Enter means; nil: an answer is required.
+    /// The meaning of Enter; nil: an answer is required.
     var usual: String?
     var prompt: String
 

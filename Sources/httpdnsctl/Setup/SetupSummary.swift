@@ -1,4 +1,4 @@
-// What the answers mean, in a few lines that are shown before the file is written.
+// The meaning of the answers, in a few lines that are shown before the file is written.
 
 import Control
 import DNSWire

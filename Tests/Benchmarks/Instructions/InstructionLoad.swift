@@ -1,5 +1,6 @@
 // The load of `scripts/bench instructions`: one kind of work of the modules without I/O, repeated, for a program that
-// counts instructions. The preparation is the same for every COUNT, so that the difference of two counts is work alone.
+// counts instructions. The preparation is the same for every COUNT, so the difference between two counts is the work
+// alone.
 
 import Glibc
 

@@ -1,19 +1,20 @@
-// The questions of the load, and what clients and providers send for them.
+// The questions of the load, with the clients' queries and the providers' replies to them.
 
 import DNSWire
 import HTTPDNS
 
 struct Samples {
-    /// Fits the cache of `Work.hit` and all tables of the resolver that hold one entry per name.
+    /// The number of questions. They fit the cache of `Work.hit` and all tables of the resolver that hold one entry per
+    /// name.
     static let count = 4000
     static let ttlSeconds: UInt32 = 3600
     static let dialect = DoHDialect(url: "https://upstream.example/dns-query")
 
     let questions: [Question]
     let answers: [Answer]
-    /// Clients' queries, with EDNS.
+    /// The clients' queries, with EDNS.
     let packets: [[UInt8]]
-    /// A provider's replies.
+    /// The provider's replies.
     let replies: [HTTPReply]
 
     init() {

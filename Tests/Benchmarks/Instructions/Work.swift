@@ -1,4 +1,4 @@
-// What is counted: a cache hit, a cache miss, and the parsing of a provider's reply.
+// The counted kinds of work: a cache hit, a cache miss, and the parsing of a provider's reply.
 
 import DNSWire
 import HTTPDNS
@@ -6,13 +6,13 @@ import Resolver
 import Serving
 
 enum Work: String {
-    /// A query to a reply from the cache.
+    /// The reply to a query from the cache.
     case hit
-    /// A question through the resolver: asked, fetched, stored, replied.
+    /// A cache miss: the resolver takes a question, fetches, stores and replies.
     case miss
-    /// The same with a rule for the names of a list, in which none of the names is.
+    /// A cache miss with a rule for the names of a list that contains none of the names.
     case listed
-    /// A DoH reply to an answer.
+    /// The parsing of a DoH reply.
     case parse
 
     /// - Returns: the number of repetitions with the expected result.
@@ -56,7 +56,7 @@ enum Work: String {
         return done
     }
 
-    /// As long as the public list of Chinese names.
+    /// The length of the public list of Chinese names.
     private static let listedNames = 120_000
 
     private static var policyWithList: Policy {
@@ -81,7 +81,7 @@ enum Work: String {
     }
 }
 
-/// A resolver with one provider, on virtual time.
+/// A resolver with one provider on a virtual clock.
 private struct Resolving {
     private var resolver = Resolver(seed: 1)
     private var now = Instant(nanoseconds: 1_000_000_000_000)
@@ -114,7 +114,7 @@ private struct Resolving {
         if let deadline = resolver.nextDeadline, deadline <= now { handle(.timePassed) }
     }
 
-    /// Leaves the actions of this event.
+    /// Handles the event; its actions remain in `actions`.
     private mutating func handle(_ event: Event) {
         actions.removeAll(keepingCapacity: true)
         resolver.handle(event, now: now, cache: &cache, actions: &actions)

@@ -1,5 +1,5 @@
-// The load of `scripts/bench probe`: the daemon's own probes of a list of targets, over and over, as many at once as
-// the daemon would have, and what they found and took. Without the resolver, which would spread them over hours.
+// The load of `scripts/bench probe`: the daemon's own probes of a list of targets, repeated, as many at once as the
+// daemon allows, and their results and costs. The resolver, which would spread the probes over hours, takes no part.
 
 import Daemon
 import DNSWire

@@ -1,4 +1,4 @@
-// Which probe is next, and the account of those that have ended.
+// The order of the probes, and the account of finished ones.
 
 import DNSWire
 import Daemon
@@ -12,7 +12,7 @@ struct ProbeRun {
     private var started = 0
     private var found: [Verdict: Int] = [:]
     private var handshakes: [Double] = []
-    /// Why there was no verdict, each reason once.
+    /// The distinct reasons for missing verdicts.
     private var reasons: Set<String> = []
 
     init(_ targets: [ProbeTarget], count: Int, atOnce: Int) {
@@ -23,7 +23,7 @@ struct ProbeRun {
 
     private var ended: Int { found.values.reduce(0, +) }
 
-    /// Starts what there is room for; false when all has ended.
+    /// Starts as many probes as there is room for; returns false when all have ended.
     mutating func fill(_ probes: Probes, now: Instant) -> Bool {
         while started < count, started - ended < atOnce {
             probes.start(ProbeID(UInt64(started)), targets[started % targets.count], now: now)

@@ -24,7 +24,7 @@ struct ControlStreamTests {
         try ControlServer(path: folder("control.sock"), loop: loop, isTrusted: { _ in true }, answer: answer)
     }
 
-    /// Turns the loop, and the server with it, until something is so.
+    /// Runs the loop and the server until the condition holds.
     private func turn(_ server: ControlServer, until isSo: () -> Bool) throws {
         let deadline = Clock.now() + .seconds(20)
         while !isSo(), Clock.now() < deadline {
@@ -56,7 +56,7 @@ struct ControlStreamTests {
         #expect(client.text == "before\none\ntwo\nlast\n" && client.hasEnded && gone == 0)
     }
 
-    @Test("an answer that is finished before anybody waits is sent whole")
+    @Test("an answer that is finished before a client waits is sent whole")
     func finishedEarly() throws {
         let stream = ControlStream()
         stream.send("all\n")
@@ -124,7 +124,7 @@ struct ControlStreamTests {
         let client = try self.client()
         try turn(server) { stream.onChange != nil }
         let step = String(repeating: "x", count: 1_023) + "\n"
-        // The kernel takes some before we have to hold it.
+        // The kernel's socket buffer fills before the stream holds bytes itself.
         for _ in 0..<4_096 where gone == 0 {
             isSending = true
             stream.send(step)
@@ -190,7 +190,7 @@ struct ControlStreamTests {
         try turn(server) { client.text == "step\n" }
         #expect(try #require(server.nextDeadline) > Clock.now() + .seconds(1 << 30), "all is taken")
         let step = String(repeating: "x", count: 1_023) + "\n"
-        // The kernel takes some before we have to hold it.
+        // The kernel's socket buffer fills before the stream holds bytes itself.
         while stream.room > 2 * step.utf8.count {
             stream.send(step)
             try loop.turn(until: Clock.now())
@@ -239,7 +239,7 @@ struct ControlStreamTests {
             idle.append(try client())
             try turn(server) { streams == count }
         }
-        // Its line is incomplete, so that it has a deadline, which the streams do not have.
+        // The client's line is incomplete, so it has a deadline; the streams have none.
         let request = try client("providers test a")
         let soon = Clock.now() + .seconds(60)
         try turn(server) { server.nextDeadline.map { $0 < soon } == true }

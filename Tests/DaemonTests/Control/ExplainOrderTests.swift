@@ -1,4 +1,4 @@
-// What `explain` says about the order of upstreams and about probes by connections.
+// The lines of `explain` about the order of upstreams and about probes by connections.
 
 import Control
 import DNSWire

@@ -1,4 +1,4 @@
-// What `explain` says in each situation that a name can be in, to the letter.
+// The exact output of `explain` in each situation of a name.
 
 import Control
 import DNSWire
@@ -10,7 +10,7 @@ import Testing
 @testable import Daemon
 @testable import Upstreams
 
-/// The whole text is that of a file beside this one.
+/// Compares the whole text with a file of the folder Explanations.
 func expect(_ text: String, isThatOf file: String, _ location: SourceLocation = #_sourceLocation) throws {
     let path = "\(TestFile.folder(of: #filePath))/Explanations/\(file).txt"
     let golden = String(decoding: try TestFile.bytes(at: path), as: UTF8.self)
@@ -247,7 +247,7 @@ struct ExplainTests {
     func foretold(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let stand = ExplainStand(hasSystem: seed % 4 > 0)
-        // The stand compares with each question what was foretold.
+        // The stand compares each question's outcome with the prediction.
         for _ in 0..<400 {
             let name = ["a", "b", "c"].randomElement(using: &random).map { "\($0).example.com" } ?? ""
             switch Int.random(in: 0..<6, using: &random) {
@@ -259,7 +259,7 @@ struct ExplainTests {
         #expect(stand.replies.count > 40)
     }
 
-    @Test("who is explained notices nothing, and the text is within a screen")
+    @Test("an explanation has no effect on the name, and its text fits a screen")
     func changesNothing() throws {
         let stand = ExplainStand()
         try stand.ask("www.example.com")

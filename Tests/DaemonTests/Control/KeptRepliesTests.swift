@@ -1,4 +1,4 @@
-// Replies that are made once for all who ask in the same moment.
+// Replies that are made once for all simultaneous requests.
 
 import DNSWire
 import HTTPServer

@@ -8,7 +8,7 @@ import Testing
 @testable import Daemon
 
 struct PendingFleetReportsTests {
-    /// Redis, which replies when the test says so.
+    /// A Redis that replies when the test says so.
     private final class Source {
         var isOn = true
         var repliesAtOnce = false
@@ -89,7 +89,7 @@ struct PendingFleetReportsTests {
         #expect(throws: Refusal.self) { try pending.begin(wantsJSON: true, now: now) }
     }
 
-    @Test("only so many wait, and who has gone makes room")
+    @Test("the number of waiting clients is bounded, and a disconnected one makes room")
     func bound() throws {
         let streams = try (0..<PendingFleetReports.maxWaiting).map { _ in try pending.begin(wantsJSON: false, now: now)
         }

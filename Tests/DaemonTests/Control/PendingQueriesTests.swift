@@ -1,4 +1,4 @@
-// `query` from the request to the last word to the client, over the real cache and resolver.
+// The command `query` from the request to its last line, over the real cache and resolver.
 
 import Control
 import DNSWire
@@ -22,7 +22,7 @@ struct PendingQueriesTests {
         name = try #require(Name("www.example.com"))
     }
 
-    /// With the time that it took left out.
+    /// The stream's lines; durations are replaced by N.
     private func text(_ stream: ControlStream) -> [String] {
         let lines = String(decoding: stream.unsent, as: UTF8.self).split(separator: "\n").map(String.init)
         return lines.map { line in
@@ -133,7 +133,7 @@ struct PendingQueriesTests {
         #expect(pending.nextDeadline == late + PendingQueries.patience)
     }
 
-    @Test("one user who may not do everything has no more than 4 under way")
+    @Test("one user without all rights has no more than 4 queries in flight")
     func boundOfUser() throws {
         try stand.setProviders(Array(Settings.Provider.builtIn.prefix(1)), now: now)
         let begin = { try pending.begin(QueryTerms(name, .a), wantsJSON: false, by: $0, now: now) }

@@ -1,4 +1,4 @@
-// Who watches sees queries, and those alone; what comes too fast is left out, and said so.
+// Watching clients get the queries that they asked for; excess queries are left out and counted.
 
 import Control
 import DNSWire
@@ -33,7 +33,7 @@ struct QueryWatchesTests {
     @Test("a watcher gets the queries that its pattern matches, from then on")
     func pattern() throws {
         record(.answered, "before.example")
-        #expect(watches.nextDeadline == nil, "nobody watches: nothing is looked at")
+        #expect(watches.nextDeadline == nil, "without a watch no query is examined")
         let stream = try watches.begin(NamePattern("*.example"), showsClients: false, wantsJSON: false, now: start)
         let all = try watches.begin(nil, showsClients: true, wantsJSON: true, now: start)
         record(.answered, "www.example")
@@ -117,7 +117,7 @@ struct QueryWatchesTests {
         #expect(told + said.reduce(0, +) == 2000)
     }
 
-    @Test("patterns that cost much take from those who watch, not from the daemon's time")
+    @Test("expensive patterns cost lines, not the daemon's time")
     func costlyPatterns() throws {
         let pattern = try #require(NamePattern("*" + String(repeating: "x", count: 59) + "b"))
         let stream = try watches.begin(pattern, showsClients: false, wantsJSON: true, now: start)
@@ -181,7 +181,7 @@ struct QueryWatchesTests {
         _ = try watches.begin(nil, showsClients: false, wantsJSON: false, now: start)
     }
 
-    @Test("one user who may not do everything leaves room for others")
+    @Test("one user without all rights leaves room for others")
     func boundOfUser() throws {
         let begin = { try watches.begin(nil, showsClients: false, wantsJSON: false, by: $0, now: start) }
         let first = try begin(1000)

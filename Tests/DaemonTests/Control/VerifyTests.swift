@@ -1,5 +1,5 @@
-// `verify`, `report`, `verdicts` and `whois` from an answer to the last word to the client, with the resolver's own
-// judgement between them; only what probes find is made up.
+// The commands `verify`, `report`, `verdicts` and `whois` from a provider's answer to their last line, with the
+// resolver's own judgement. Only the results of probes are made up.
 
 import Control
 import DNSWire
@@ -18,9 +18,9 @@ struct VerifyTests {
     private let name: Name
     private let provider: ProviderID
     private let now = Clock.now()
-    /// Of this machine: nothing that is dialled leaves it.
+    /// A loopback address, so that no packet leaves the machine.
     private let first = Address.v4(0x7F00_0001)
-    /// Of another prefix: of one, only one probe may begin in a second.
+    /// An address in another prefix, because only one probe per prefix may begin in a second.
     private let second = Address.v4(0x7F00_0102)
     private let certificate = SeenCertificate(
         fingerprint: "ab12", issuer: "CN=Good CA", names: ["a.example"], notBefore: 0, notAfter: 1_796_083_200)
@@ -49,7 +49,7 @@ struct VerifyTests {
         stand.resolving.handle(.volunteered(Question(name, .a), answer, provider), now: now)
     }
 
-    /// The next probe ends; which one it is, only the resolver knows.
+    /// Ends the next probe; only the resolver knows its address.
     private func found(_ verdict: Verdict, probe number: UInt64) {
         var result = ProbeResult(verdict)
         (result.connectTime, result.handshakeTime) = (.milliseconds(12), .milliseconds(31))
@@ -154,7 +154,7 @@ struct VerifyTests {
         #expect(verdicts().contains("by \(provider)"))
     }
 
-    @Test("two who want to know the same both are told, and what was found a moment ago is told at once")
+    @Test("two clients with the same request both get the result, and a recent result is given at once")
     func twoCommands() throws {
         setPolicy()
         answer([first])

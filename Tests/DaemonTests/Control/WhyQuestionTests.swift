@@ -1,4 +1,4 @@
-// Questions for explanations by plain DNS: which name and type they are about, and what is none.
+// Requests for explanations by plain DNS: their name and type, and invalid requests.
 
 import DNSWire
 import LinuxIO
@@ -10,7 +10,7 @@ import Testing
 struct WhyQuestionTests {
     private let key = ExplanationKey(SystemEntropy())
 
-    /// - Parameter name: KEY stands for the key.
+    /// - Parameter name: a name in which KEY stands for the key.
     private func why(_ name: String, _ type: RecordType = .txt) throws -> WhyQuestion? {
         let name = try #require(Name(name.replacing("KEY", with: key.text)))
         return WhyQuestion(Question(name, type), key: key)

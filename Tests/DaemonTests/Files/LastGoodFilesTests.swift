@@ -1,4 +1,4 @@
-// Copies of files with names: what a start finds of them.
+// The copies of files with names that a start finds.
 
 import LinuxIO
 import Settings

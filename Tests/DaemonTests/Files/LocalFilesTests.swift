@@ -1,4 +1,4 @@
-// The files that name nameservers, read and watched.
+// The files that name nameservers: reading and watching.
 
 import DNSWire
 import LinuxIO

@@ -1,4 +1,4 @@
-// What Redis sends, or another program in its place, is a reply of the script that was run, or of no use.
+// Replies of Redis, or of another program in its place: a reply is that of the script that was run, or it is refused.
 
 import DNSWire
 import Fleet
@@ -26,7 +26,7 @@ import Testing
             #expect(isOfUse([.integer(time), .integer(1), .string([])], to: .billing) == isRight)
             #expect(isOfUse([.integer(time), .array([])], to: .flushes) == isRight)
         }
-        // The periods of quotas have an end at any other time.
+        // The periods of quotas end at any later time.
         for period in BilledQuestions.Period.allCases { #expect(period.end(after: 1 << 47 - 1) > time) }
     }
 

@@ -1,4 +1,4 @@
-// When the flight recorder is kept because many clients get failures: on a clock of the test's own.
+// The flight recorder is written when many clients get failures; the clock is the test's own.
 
 import DNSWire
 import LinuxIO
@@ -29,7 +29,7 @@ struct FailureBurstTests {
     func window() {
         var burst = FailureBurst()
         var bursts = 0
-        // Four failures a second, for ever: 40 in ten seconds.
+        // Four failures a second without end are 40 in ten seconds.
         for second in 0..<200 {
             let count = UInt64(4 * second)
             if burst.counted(answers: count, failures: count, now: after(Double(second))) { bursts += 1 }

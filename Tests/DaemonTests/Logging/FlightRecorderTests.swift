@@ -1,4 +1,4 @@
-// What the main thread records: each event says what was so, whatever came before it.
+// The main thread's records: each event holds its own facts and nothing of an earlier event.
 
 import DNSWire
 import LinuxIO

@@ -1,4 +1,4 @@
-// Every event has a word that programs can rely on, and says once what is once.
+// Every event has a stable word for programs; an event that only repeats itself is logged once.
 
 import Control
 import DNSWire

@@ -1,4 +1,4 @@
-// Repeats in the log, and the operator's level, on a clock that the test turns.
+// Repeated log lines and the operator's level, on the test's own clock.
 
 import Control
 import DNSWire
@@ -7,7 +7,7 @@ import Testing
 
 @testable import Daemon
 
-/// One that can be asked within an expectation.
+/// A `LogFolding` with reference semantics, for use within an expectation.
 private final class Folding {
     private var folding = LogFolding()
 

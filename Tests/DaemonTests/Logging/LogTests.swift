@@ -1,4 +1,4 @@
-// Log lines that carry text from outside, or a reason that an operator needs.
+// Log lines that hold text from outside, or a reason for the operator.
 
 import DNSWire
 import Resolver

@@ -1,4 +1,4 @@
-// What the operator says about probes and parameters, in the words of the resolver and of dialects.
+// The settings of probes and parameters as policies of the resolver and parameters of dialects.
 
 import DNSWire
 import Resolver
@@ -12,7 +12,7 @@ import Testing
 
 @Suite("Conversions")
 struct PolicyFromSettingsTests {
-    /// The partition without a network, and the parameters that a request about the name has.
+    /// The key of the partition without its network, and the parameters of requests for the name.
     private func keyAndParameters(
         _ lines: String, rules: String = "", name: String = "www.corp.example"
     ) throws -> (Partition, Settings.RequestParameters) {

@@ -1,4 +1,4 @@
-// Reloads: the settings file, its lists, and who is told.
+// Reloads: the settings file, its lists, and the clients that wait for the result.
 
 import DNSWire
 import LinuxIO
@@ -28,7 +28,7 @@ struct ReloadTests {
 
     private var names: [String] { reload.settings.prefetch.names.map(\.description) }
 
-    /// Turns the loop until a batch of lists was read.
+    /// Runs the loop until a batch of lists was read.
     private func batch() throws -> NameLists.Batch {
         let deadline = Clock.now() + .seconds(20)
         while Clock.now() < deadline {

@@ -1,4 +1,4 @@
-// When a sign of life is given, and when it is throttled.
+// The signs of life for the service manager, and their throttling.
 
 import DNSWire
 import LinuxIO

@@ -1,5 +1,5 @@
-// What cache and resolver learn when the default routes change. PrefixDiscoveryTests and the end-to-end tests cover the
-// query for the prefix itself.
+// The NAT64 prefixes of cache and resolver after a change of default routes. PrefixDiscoveryTests and the end-to-end
+// tests cover the query for the prefix itself.
 
 import DNSWire
 import LinuxIO
@@ -53,7 +53,7 @@ struct NAT64Tests {
         #expect(translation.nextDeadline == nil)
         translation.networkChanged(to: home, reach: onlyIPv6, advertised: [], now: now)
         #expect(translation.nextDeadline == now)
-        // There is no nameserver.
+        // The system has no nameserver.
         translation.timePassed(now: now)
         #expect(translation.nextDeadline == nil && stand.resolving.upstreams.system.hasFinished)
         stand.settle(now: now)

@@ -1,4 +1,4 @@
-// Where the request that looks for a portal never goes.
+// The targets that the portal's request must never reach.
 
 import DNSWire
 import Testing

@@ -1,4 +1,4 @@
-// Where a redirect leads to, as far as that is a name.
+// The host of a redirect, if it is a name.
 
 import DNSWire
 import HTTPDNS

@@ -1,4 +1,4 @@
-// When events go to a receiver, in which batches, and which are dropped, on a clock of the test.
+// The times and batches of notifications to a receiver, and dropped events, on the test's clock.
 
 import Control
 import DNSWire
@@ -43,7 +43,7 @@ struct NotificationQueueTests {
         #expect(numbers(second) == [3] && second?.number == 2)
         #expect(queue.end(isAccepted: true, now: start + .seconds(8)) == nil)
         #expect(queue.nextDeadline == nil && queue.accepted == 3 && queue.count == 0)
-        // The pause of the last POST counts for an event that comes before its end, too.
+        // The pause after the last POST also applies to an event that comes before its end.
         queue.add(event(4), now: start + .seconds(9))
         #expect(queue.nextDeadline == start + .seconds(13))
     }
@@ -64,7 +64,7 @@ struct NotificationQueueTests {
         let pauses = zip(times, times.dropFirst()).map { $1 - $0 }
         #expect(pauses == [5, 10, 20, 40, 80, 160, 320, 600, 600, 600, 600].map { Duration.seconds($0) })
         #expect(queue.dropped == 1 && queue.count == 1)
-        // The next batch has tries of its own, and no shorter pause.
+        // The next batch has its own attempts, and a pause that is not shorter.
         let due = try #require(queue.nextDeadline)
         #expect(due == start + (times.last ?? .zero) + .seconds(600))
         let second = queue.begin(now: due)

@@ -1,4 +1,4 @@
-// Receivers as the settings give them: their names in logs, and the endpoints that are dialled.
+// Receivers from the settings: their names in logs, and the endpoints that the daemon dials.
 
 import HTTPClient
 import Settings

@@ -1,4 +1,4 @@
-// Which readings of the two clocks make the time doubtful, and for how long.
+// The readings of the two clocks that make the time doubtful, and the length of the doubt.
 
 import DNSWire
 import LinuxIO
@@ -10,7 +10,7 @@ struct ClockDoubtTests {
     private let start = Clock.now()
     private let released: Int64 = 1_800_000_000
 
-    /// Seconds since boot, with what the wall clock says then, in seconds after the release.
+    /// The doubt after readings of the seconds since boot and of the wall clock in seconds after the release.
     private func doubt(_ readings: [(boot: Int, wall: Int)]) -> ClockDoubt {
         var doubt = ClockDoubt(releasedAt: released)
         for reading in readings {

@@ -1,4 +1,4 @@
-// Evidence outlives the process, in bounded space, and tells whose word it was.
+// Evidence outlives the process, in bounded space, and keeps its source.
 
 import Control
 import DNSWire
@@ -35,14 +35,14 @@ struct EvidenceLogTests {
             verified: claim(verified, 0xC000_0201, .verified))
     }
 
-    /// One a second.
+    /// Adds one divergence per second.
     private func add(_ log: EvidenceLog, _ seconds: Range<Int64>) {
         for second in seconds {
             log.add(divergence(), network: Partition(rawValue: 1), wallMilliseconds: second * 1000, now: now)
         }
     }
 
-    /// As the daemon does at its start.
+    /// Restores the log as the daemon does at its start.
     private func restored(_ stand: ResolvingStand) throws -> EvidenceLog {
         let log = stand.evidence()
         try restore(log, stand)
@@ -62,7 +62,7 @@ struct EvidenceLogTests {
         try #require(isLoaded)
     }
 
-    @Test("evidence says who led where, on which network, and when")
+    @Test("evidence names the source, its address, the network and the time")
     func content() throws {
         let stand = try ResolvingStand()
         try stand.setProviders(Array(Settings.Provider.builtIn.prefix(1)), now: now)

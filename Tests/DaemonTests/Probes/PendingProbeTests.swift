@@ -1,4 +1,4 @@
-// What `verify` and `report` wait for, what they say meanwhile, and when they are over.
+// The events that `verify` and `report` wait for, their intermediate output, and their end.
 
 import DNSWire
 import LinuxIO

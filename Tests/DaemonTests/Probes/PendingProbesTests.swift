@@ -1,4 +1,5 @@
-// `verify`, `report`, `verdicts` and `whois` over the slow path: who gets how much, and what is said to clients.
+// The commands `verify`, `report`, `verdicts` and `whois` over the slow path: the shares of users, and the replies to
+// clients.
 
 import Control
 import DNSWire
@@ -33,7 +34,7 @@ struct PendingProbesTests {
         #expect(pending.reportsRefused == 2 && pending.reportsAccepted == 0 && pending.nextDeadline == nil)
     }
 
-    @Test("who reports too much is refused with the reason, and others are not")
+    @Test("a user that reports too often is refused with the reason, and others are not")
     func tooManyReports() throws {
         for _ in 0..<10 { _ = try pending.report(name, address, by: 7, wantsJSON: false, now: now) }
         let refusal = #expect(throws: Refusal.self) {

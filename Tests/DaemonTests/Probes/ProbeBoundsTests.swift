@@ -1,4 +1,5 @@
-// How many probes there are at once, which ones there are none of, and that each ends once and gives back what it held.
+// The bounds of probes: how many run at once, which targets are refused, and that each ends once and releases its
+// resources.
 
 import DNSWire
 import Glibc
@@ -98,7 +99,7 @@ struct ProbeBoundsTests {
 
     @Test("descriptors are given back, and where there is none left, no address has to answer for it")
     func descriptors() async {
-        // In a process of its own: others open and close descriptors all the time.
+        // The test runs in a process of its own, because other tests open and close descriptors all the time.
         await #expect(processExitsWith: .success) {
             let test = try ProbeBoundsTests()
             let server = try ProbedServer(.silent, test.stand.loop)

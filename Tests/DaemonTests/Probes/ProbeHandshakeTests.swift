@@ -1,4 +1,4 @@
-// Probes of servers that show a certificate: whose it is, when, and what they say to a request.
+// Probes of servers that show a certificate: its names, its validity, and the server's reply to a request.
 
 import Control
 import DNSWire
@@ -10,7 +10,7 @@ import Testing
 @testable import TestTLS
 
 struct ProbeHandshakeTests {
-    /// A day on which the clock is not doubtful, to be set.
+    /// A wall clock for tests; it begins on a day on which the clock is not doubtful.
     private final class Wall {
         var seconds = programReleasedAt + 86_400
     }
@@ -26,7 +26,7 @@ struct ProbeHandshakeTests {
         self.root = root
     }
 
-    /// Valid around the day of the test, unless it is to begin or end elsewhere (in seconds from the test's time).
+    /// A certificate that is valid around the day of the test; `from` and `to` are in seconds from the test's time.
     private static func certificate(
         _ subject: String, names: String = "", isAuthority: Bool = false, from: Int64 = -1000, to: Int64 = 1000,
         issuer: TestCertificate? = nil
@@ -41,13 +41,13 @@ struct ProbeHandshakeTests {
         ProbeHandshakeTests.certificate("server", names: "DNS:www.example", issuer: root)
     }
 
-    /// What a server does when a request has come.
+    /// The server's action after a request.
     private enum Answer {
         case none, end
         case text(String)
     }
 
-    /// The servers of one test, one for each connection.
+    /// The servers of one test: one for each connection.
     private final class Servers {
         var all: [MemoryServer] = []
         private let make: () -> MemoryServer
@@ -82,7 +82,7 @@ struct ProbeHandshakeTests {
     private func found(_ servers: Servers, name: String = "www.example") throws -> ProbeResult {
         let server = try ProbedServer(.converses(servers.conversation), stand.loop)
         let result = try stand.found(stand.target(server.port, name: name))
-        // Whatever was sent last is heard before the end is.
+        // The last bytes are received before the end of the connection.
         try stand.turn { server.accepted == 1 && server.connectionCount == 0 }
         return result
     }

@@ -1,4 +1,4 @@
-// Which verdict follows from what was met, one line each.
+// The verdict for each outcome of a probe.
 
 import DNSWire
 import Glibc

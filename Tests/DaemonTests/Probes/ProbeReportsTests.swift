@@ -1,4 +1,4 @@
-// From what the resolver knows of verified addresses to what is said of it.
+// The reports of verified addresses, made from the resolver's state.
 
 import Control
 import DNSWire
@@ -27,7 +27,7 @@ struct ProbeReportsTests {
         return ReportOutcome(name, address, findings, place)
     }
 
-    @Test("a judged address is told with its times in whole units, its place with the reason, and who led there")
+    @Test("a judged address is reported with its times in whole units, its place with the reason, and its sources")
     func judged() {
         var result = ProbeResult(.untrusted, detail: "self-signed")
         (result.connectTime, result.handshakeTime) = (.microseconds(12_900), .milliseconds(31))

@@ -1,4 +1,4 @@
-// What a probe asks, and what it reads of the reply.
+// The request that a probe sends, and its parsing of the reply.
 
 import Testing
 

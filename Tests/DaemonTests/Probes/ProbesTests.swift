@@ -12,7 +12,7 @@ struct ProbesTests {
     private let stand: ProbeStand
     private var loop: EventLoop { stand.loop }
     private var probes: Probes { stand.probes }
-    /// The start of a ServerHello, which is longer.
+    /// The first bytes of a longer ServerHello.
     private static let partialHello: [UInt8] = [0x16, 0x03, 0x03, 0x00, 0x7A, 0x02, 0x00, 0x00, 0x76, 0x03, 0x03]
 
     init() throws {
@@ -38,7 +38,7 @@ struct ProbesTests {
     func timeout() throws {
         let listener = try Listener(on: #require(SocketAddress("127.0.0.1:0")))
         #expect(listen(listener.descriptor.raw, 0) == 0)
-        // With its queue full, the kernel drops what else wants to connect.
+        // The queue of the listener is full, so the kernel drops further connection attempts.
         let address = try listener.localAddress()
         let others = try [StreamSocket(connectingTo: address), StreamSocket(connectingTo: address)]
         let result = try stand.foundAtDeadline(stand.target(address.port)) { true }
@@ -77,7 +77,7 @@ struct ProbesTests {
         probes.start(ProbeID(1), try stand.target(listener.localAddress().port), now: Clock.now())
         var waiting = pollfd(fd: listener.descriptor.raw, events: Int16(POLLIN), revents: 0)
         try #require(unsafe poll(&waiting, 1, 20_000) == 1)
-        // Its owner is gone at the end of the line.
+        // The socket is closed at the end of the line.
         try #require(try listener.accept()).socket.resetsWhenClosed()
         try stand.turn { probes.hasFinished }
         let result = try stand.onlyResult()

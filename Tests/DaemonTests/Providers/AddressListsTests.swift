@@ -1,4 +1,4 @@
-// Lists of providers' addresses: when they are asked for, and whose list is used.
+// Lists of providers' addresses: the times of their requests, and the choice of a list.
 
 import Control
 import DNSWire
@@ -35,7 +35,7 @@ struct AddressListsTests {
         return try Settings.parse(bytes: Array(text.utf8), file: "test").providers
     }
 
-    /// A provider whose list comes with answers.
+    /// A provider whose answers carry its list.
     private func baidu() throws -> [Settings.Provider] {
         let text = """
             [[provider]]
@@ -188,7 +188,7 @@ struct AddressListsTests {
         let providers = stand.resolving.upstreams.providers
         #expect(providers.providers.allSatisfy { stand.resolving.state(of: $0, now: now) == .unresolved })
         #expect(providers.unreachable == Set(providers.providers.map(\.id)))
-        // Neither nameservers nor other providers: that is in the log once, and tried again.
+        // There are neither nameservers nor other providers. The daemon logs that once and tries again.
         lists.timePassed(now: now)
         let waiting = "waits for an address: neither nameservers nor other providers have one for dns.example"
         #expect(stand.logged().map(\.line.text) == ["provider a \(waiting)", "provider b \(waiting)"])

@@ -1,4 +1,4 @@
-// Which questions count for an account's bill, and what becomes of the counts if the store is late.
+// The questions that count for an account's bill, and the counts if the store is late.
 
 import DNSWire
 import LinuxIO
@@ -19,7 +19,7 @@ struct BillingTests {
 
     private var path: String { folder("cache.db") }
 
-    /// A vendor that hears requests and never replies.
+    /// An account at a vendor that receives requests and never replies.
     private struct Account {
         let stand: ResolvingStand
         let server: ProbedServer
@@ -41,7 +41,7 @@ struct BillingTests {
             billing = stand.resolving.upstreams.billing
         }
 
-        /// Stores the counts, after what the requests have reported was counted.
+        /// Counts the reported questions, then stores the counts.
         func save(now: Instant) {
             for case .upstream(.provider(.billed(let provider, let causes))) in stand.outbox.takeAll() {
                 billing.billed(provider, causes, now: now)
@@ -57,7 +57,7 @@ struct BillingTests {
             return id
         }
 
-        /// Waits until the vendor has heard of so many questions.
+        /// Waits until the vendor has received that many requests.
         func wait(forRequests count: Int) throws {
             try stand.wait { server.speakerCount == count }
         }

@@ -1,4 +1,4 @@
-// What a 403 concerns, by what the account has answered.
+// The subject of a 403, inferred from the account's earlier answers.
 
 import DNSWire
 import Testing

@@ -1,4 +1,4 @@
-// Which providers of two machines give the same answers in the same way, so that a fleet shares them.
+// Providers of two machines that give the same answers in the same way, so that a fleet shares them.
 
 import DNSWire
 import Settings

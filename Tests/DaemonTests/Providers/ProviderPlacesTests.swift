@@ -1,4 +1,4 @@
-// Requests to a provider that never answers: what becomes of the places that they give up.
+// Requests to a provider that never answers, and the places that they give up.
 
 import DNSWire
 import LinuxIO

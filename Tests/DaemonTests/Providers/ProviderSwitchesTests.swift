@@ -1,4 +1,4 @@
-// The operator's switch: what it takes from the cache, and when it is looked at again.
+// The operator's switch: its effect on the cache, and its end.
 
 import Control
 import DNSWire
@@ -84,7 +84,7 @@ struct ProviderSwitchesTests {
         #expect(stored.endOfName.count == 4 && (stored.nextEndMilliseconds ?? 0) >= end && notes.count == 1)
     }
 
-    /// As the daemon does when the store is read.
+    /// Restores the switches as the daemon does after it has read the store.
     private func restore(_ switches: ProviderSwitches, _ stand: ResolvingStand) throws {
         let deadline = Clock.now() + .seconds(20)
         while Clock.now() < deadline {

@@ -1,4 +1,4 @@
-// A provider at run time: which of its addresses is dialled, and when its connections are left.
+// A provider at run time: the choice of its address, and the end of its connections.
 
 import DNSWire
 import HTTPClient
@@ -87,7 +87,7 @@ struct ProviderTests {
         return Provider(id: ProviderID(1), try ProviderAccount(settings), seed: 0)
     }
 
-    /// Asks for each name at all addresses, in vain.
+    /// Lets a request for each name fail at all addresses; returns whether each failure is an outage.
     private func outages(of provider: Provider, _ names: String...) throws -> [Bool] {
         try names.map { name in
             let failed = provider.endpoints
@@ -285,19 +285,20 @@ struct ProviderTests {
         func result(_ name: Name, isClockRight: Bool = true, at now: Instant) -> FetchResult {
             provider.result(refusal, for: name, isClockRight: isClockRight, now: now)
         }
-        // A forged reply, or a name in use that is foreign: however often, it never concerns the account.
+        // A single refused name, however often it comes, does not concern the account: the reply may be forged, or the
+        // name belong to another account.
         for _ in 0..<100 { #expect(result(names[0], at: now) == .notServed) }
         #expect(result(names[1], at: now) == .notServed)
         #expect(result(names[2], at: now) == .failure(.server))
         #expect(result(names[0], at: now) == .failure(.server))
         _ = provider.result(.success(Answer(negative: .noData)), for: names[0], now: now)
-        // The account works, so all other names are foreign.
+        // The account works, so all other refused names belong to other accounts.
         for name in names.dropFirst() { #expect(result(name, at: now) == .notServed) }
         #expect(result(names[0], at: now) == .notServed)
-        // It is closed: its own names are refused, between foreign ones.
+        // The account is closed: its own names are refused, with other names between them.
         for name in names { _ = provider.result(.success(Answer(negative: .noData)), for: name, now: now) }
         #expect(names.map { result($0, at: now) }.suffix(2) == [.failure(.server), .failure(.server)])
-        // The clock may be wrong.
+        // The machine's clock may be wrong.
         provider = try self.provider()
         for _ in 0..<100 { #expect(result(names[0], isClockRight: false, at: now) == .failure(.status)) }
     }

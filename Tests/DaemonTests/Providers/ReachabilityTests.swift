@@ -47,7 +47,7 @@ struct ReachabilityTests {
         #expect(both.way(to: address) == Address("2001:db8:64::a00:1"))
     }
 
-    @Test("through a translator nothing changes about who may answer")
+    @Test("a translator does not change the certificate that a server needs")
     func endpoint() throws {
         let provider = try provider("addresses = [\"192.0.2.1\"]\nsni = \"s.example\"\nhost = \"h.example\"")
         let endpoint = provider.endpoints[0]

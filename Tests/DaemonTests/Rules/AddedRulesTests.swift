@@ -1,4 +1,4 @@
-// Rules at run time: when they end, what the store keeps of them, and what becomes of them with other settings.
+// Rules that were added at run time: their end, their notes in the store, and their fate under other settings.
 
 import Control
 import DNSWire
@@ -88,7 +88,7 @@ struct AddedRulesTests {
             """
         let lost = rules.restore([AddedRules.noteNames[0]: text], .defaults, now: now)
         #expect(lost.map(\.description) == ["over.example", "gone.example"])
-        #expect(rules.reports.map(\.name) == ["a.example", "closed.example"], "nobody else may see the second one")
+        #expect(rules.reports.map(\.name) == ["a.example", "closed.example"], "no other user may see the second one")
         #expect(changes == 1)
         #expect(stand.logged().map(\.line.text).count == 2)
         let policy = Policy(.defaults, [], added: rules.rules)

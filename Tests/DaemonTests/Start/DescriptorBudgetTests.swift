@@ -44,7 +44,7 @@ struct DescriptorBudgetTests {
         #expect(fetches.counts.refusedExchanges > before)
         fetches.reportResults()
         #expect(results.allSatisfy { if case .failure(.overload) = $0 { true } else { false } } && !results.isEmpty)
-        // Their places are free again.
+        // The places of the cancelled requests are free again.
         for request in pending { fetches.cancel(request) }
         let refused = fetches.counts.refusedExchanges
         _ = fetches.ask(Question(names[0], .a), now: now) { _ in }

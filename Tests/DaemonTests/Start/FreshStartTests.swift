@@ -1,4 +1,4 @@
-// What `--check --explain` says about a name in each situation, to the letter.
+// The exact output of `--check --explain` for a name in each situation.
 
 import Control
 import DNSWire

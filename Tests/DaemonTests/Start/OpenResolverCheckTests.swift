@@ -1,4 +1,4 @@
-// Whether the daemon may start on the addresses that it listens on, and what it says otherwise.
+// The check of listen addresses at the start, and its error text.
 
 import DNSWire
 import LinuxIO
@@ -22,7 +22,7 @@ struct OpenResolverCheckTests {
     }
 
     @Test(
-        "a listener for others without anybody who may ask is an error with the line to add",
+        "a listener for other machines without an allowed client is an error with the line to add",
         arguments: [
             (["192.168.7.5:53"], "192.168.7.5:53", "\"192.168.7.0/24\""),
             (["0.0.0.0:53"], "0.0.0.0:53", "\"192.168.1.0/24\""),

@@ -1,4 +1,4 @@
-// The daemon's command line: what it takes and what it says of mistakes.
+// The daemon's command line: its options and its error texts.
 
 import DNSWire
 import LinuxIO

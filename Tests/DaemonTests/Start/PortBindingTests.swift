@@ -1,4 +1,4 @@
-// Ports: what is bound, and what is said when it can't be.
+// The ports that the daemon binds, and its error text if it cannot.
 
 import DNSWire
 import LinuxIO
@@ -33,7 +33,7 @@ struct PortBindingTests {
         #expect(try ports.datagrams.flatMap { try $0.map { try $0.localAddress() } } == [bound, bound])
     }
 
-    @Test("a port in use is named with who holds it")
+    @Test("a port in use is named with the program that holds it")
     func portInUse() throws {
         let first = try PortBinding(places("127.0.0.1:0"), threads: 1)
         let failure = #expect(throws: PortBinding.Failure.self) {

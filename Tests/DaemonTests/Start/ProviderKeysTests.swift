@@ -1,4 +1,4 @@
-// Key files: what is a key, and what an operator reads when there is none.
+// Key files: valid keys, and the error text for operators without one.
 
 import FoundationEssentials
 import LinuxIO
@@ -159,7 +159,7 @@ struct ProviderKeysTests {
     func groups() {
         let us = FileReader(userID: 998, groupID: 997)
         let root = FileReader(userID: 0, groupID: 0)
-        // In nogroup, which is also other programs' group.
+        // The reader is in nogroup, which other programs share.
         let ungrouped = FileReader(userID: 998, groupID: 65_534)
         let cases: [(FileReader, owner: UInt32, group: UInt32, mode: UInt32, String?)] = [
             (us, 998, 997, 0o600, nil), (us, 0, 997, 0o640, nil), (us, 998, 0, 0o640, nil), (us, 998, 5, 0o600, nil),
@@ -180,7 +180,7 @@ struct ProviderKeysTests {
         #expect(root.remedy(for: open, path: "/a b/it's") == #"run: chmod 0600 '/a b/it'\''s'"#)
     }
 
-    @Test("a secret is not shown by who prints it or what holds it")
+    @Test("a secret is not shown when it or its holder is printed")
     func redacted() throws {
         let tencent = provider(try folder.file(Array("hunter2".utf8)))
         let keys = try ProviderKeys([tencent], settingsFile: "f.toml")
@@ -194,7 +194,7 @@ struct ProviderKeysTests {
     }
 }
 
-/// A folder for key files, removed with them.
+/// A folder of key files, removed with the value.
 private final class KeyFolder {
     let path = FileManager.default.temporaryDirectory.path + "/keys-\(UUID())"
 

@@ -1,5 +1,5 @@
-// What Prometheus reads: every number that `stats` has, in a form that its own checker accepts (end to end), and the
-// dashboard asks for nothing else.
+// The Prometheus text: it has every number of `stats`, its form passes Prometheus's own checker (end to end), and the
+// dashboard uses no other metric.
 
 import Control
 import FoundationEssentials
@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Prometheus text")
 struct PrometheusTests {
-    /// Numbers that are said in another way, with the reason.
+    /// Numbers of `stats` that the Prometheus text expresses differently, with the reason.
     private let leftOut: [String: String] = [
         "schema": "of the JSON form",
         "queries.total": "the sum over proto",
@@ -39,7 +39,7 @@ struct PrometheusTests {
         let text = try wholeText
         let changes = whole.changes
         var unsaid: Set<String> = []
-        // Of a histogram, one bucket is enough.
+        // One bucket of each histogram is enough.
         for (path, changed) in changes where path.suffix(2).first != "counts" || path.last == "0" {
             let report = try JSONDecoder().decode(StatsReport.self, from: JSONEncoder().encode(changed))
             guard Metric.all.prometheus(report) == text else { continue }
@@ -159,7 +159,7 @@ struct PrometheusTests {
 }
 
 extension StatsTree {
-    /// Copies that differ in one number each, with the way to it.
+    /// Copies that differ in one number each, with the path to that number.
     fileprivate var changes: [(path: [String], tree: StatsTree)] {
         switch self {
         case .number(let number): [([], .number(number + 7))]
@@ -182,7 +182,7 @@ extension StatsTree {
         }
     }
 
-    /// Of all members of this name, however deep.
+    /// The texts of all members with this name, at any depth.
     fileprivate func strings(named name: String) -> [String] {
         let own = members[name]?.text.map { [$0] } ?? []
         return own + (list + members.values).flatMap { $0.strings(named: name) }

@@ -1,4 +1,4 @@
-// `stats` to the letter in its three forms: scripts rely on each name and number.
+// The exact output of `stats` in its three forms, because scripts rely on each name and number.
 
 import Control
 import DNSWire
@@ -38,7 +38,7 @@ struct StatisticsTests {
         let statistics = try statistics(of: try ResolvingStand())
         func figures(_ tally: Tally) -> StatsTree {
             var figures = Metric.all.figures(StatisticsReading(statistics, tally))
-            // Memory and descriptors change meanwhile.
+            // Memory and descriptors change between two readings.
             figures["process"] = .members([:])
             return figures
         }

@@ -1,5 +1,5 @@
-// Between two lives of a daemon: what is kept comes back with its age, what was flushed does not, and a file that
-// cannot be used is told of once.
+// The store between two runs of a daemon: kept entries return with their age, flushed entries do not, and an unusable
+// file is reported once.
 
 import DNSWire
 import LinuxIO
@@ -43,7 +43,7 @@ struct StoreThreadTests {
             demand: demand)
     }
 
-    /// Turns the loop until an event comes that is wanted; all events so far.
+    /// Runs the loop until a wanted event comes; returns all events so far.
     private func events(_ thread: StoreThread, until isWanted: (StoreEvent) -> Bool) throws -> [StoreEvent] {
         var all: [StoreEvent] = []
         let deadline = Clock.now() + .seconds(20)
@@ -61,7 +61,7 @@ struct StoreThreadTests {
         return try #require(reports.first)
     }
 
-    /// What the next life finds.
+    /// The names that the next run of the daemon restores.
     private func restored() throws -> [String] {
         let next = try thread(ServingStand().cache)
         defer { next.stop() }
@@ -135,7 +135,7 @@ struct StoreThreadTests {
         #expect(thread.nextDeadline == start + .seconds(2))
         thread.timePassed(now: start + .seconds(2))
         #expect(thread.nextDeadline == nil)
-        // A flush does not wait.
+        // A flush does not wait for the deadline.
         thread.forget(.everything, now: start + .seconds(3))
         #expect(thread.nextDeadline == nil)
         thread.stop()
@@ -165,7 +165,7 @@ struct StoreThreadTests {
         first.stop()
         let cache = ServingStand().cache
         let thread = try thread(cache)
-        // As `ResolvingLoop.flush`.
+        // The removal is that of `ResolvingLoop.flush`.
         let scope = QuestionScope(try #require(Name("a.example")), includesDescendants: true)
         thread.forget(scope, now: start)
         _ = cache.remove(scope)
@@ -180,7 +180,7 @@ struct StoreThreadTests {
         for count in 0..<(StoreThread.maxCollected + 10) { thread.keep(try entry("n\(count).example"), now: start) }
         thread.keep(try entry("n5.example", demand: 9), now: start)
         thread.stop()
-        // As much as the box and the thread took, and not one more than it was given.
+        // Every entry was either written or dropped, and none was counted twice.
         let counts = thread.counts
         #expect(counts.writtenEntries + counts.droppedEntries == UInt64(StoreThread.maxCollected) + 11)
         #expect(counts.failures == 0)
@@ -223,7 +223,7 @@ struct StoreThreadTests {
         #expect(try events(second, until: isFailure).filter(isFailure).count == 1)
         second.keep(try entry("b.example"), now: start)
         second.timePassed(now: start + .seconds(2))
-        // The first order's failure is counted and not told again.
+        // The failure of the first order is counted and not reported again.
         let deadline = Clock.now() + .seconds(20)
         while second.counts.droppedEntries == 0, Clock.now() < deadline {
             try loop.turn(until: Clock.now() + .milliseconds(1))

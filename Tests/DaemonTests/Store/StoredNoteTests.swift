@@ -1,4 +1,4 @@
-// Between two lives of a daemon: an operator's switch and what else is noted comes back.
+// Notes between two runs of a daemon, such as an operator's switch.
 
 import DNSWire
 import LinuxIO
@@ -9,7 +9,7 @@ import Testing
 
 @testable import Daemon
 
-/// Notes: told before the entries, kept at once, and what is said now counts more than what the file says.
+/// Notes are reported before the entries and stored at once; a new value replaces the file's.
 struct StoredNoteTests {
     private let folder = TemporaryFolder()
     private let loop: EventLoop
@@ -25,7 +25,7 @@ struct StoredNoteTests {
             maxRows: 100, loop: loop, outbox: Outbox())
     }
 
-    /// Everything that is told up to the first event that is wanted: notes as they are, other events by their kind.
+    /// All events up to the last wanted one: notes with their text, other events by their kind.
     private func told(_ thread: StoreThread, until isLast: (String) -> Bool) throws -> [String] {
         var all: [String] = []
         let deadline = Clock.now() + .seconds(20)

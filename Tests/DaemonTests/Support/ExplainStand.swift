@@ -1,5 +1,5 @@
-// Cache, fast path and resolver on a virtual clock, with upstreams that say what a test wants: what `explain` is asked
-// about. Probes find what the test says; nothing is sent.
+// The state that `explain` describes: cache, fast path and resolver on a virtual clock. The test gives the upstreams'
+// answers and the probes' results; no packet is sent.
 
 import Control
 import DNSWire
@@ -15,7 +15,7 @@ import Testing
 final class ExplainStand {
     static let names = ["alidns", "dnspod"]
 
-    /// As the daemon's without settings.
+    /// The daemon's policy without settings.
     static var policy: Policy {
         var policy = Policy()
         policy.probes.isEnabled = true
@@ -30,9 +30,9 @@ final class ExplainStand {
     private var running: [(id: FetchID, question: Question, upstream: Upstream)] = []
     private var probes: [(id: ProbeID, target: ProbeTarget)] = []
     private var waiters: UInt64 = 0
-    /// Every upstream that was asked for a client or a refresh.
+    /// All fetches for clients and refreshes so far.
     private var begun: [(question: Question, upstream: Upstream)] = []
-    /// What clients got, in short words.
+    /// The clients' replies in short form.
     private(set) var replies: [String] = []
 
     init(policy: Policy = ExplainStand.policy, hasSystem: Bool = true) {
@@ -53,7 +53,7 @@ final class ExplainStand {
         for action in actions { perform(action) }
     }
 
-    /// The clock goes on, and stops wherever something is due.
+    /// Moves the clock forward, and handles each deadline on the way.
     func pass(_ duration: Duration) {
         let end = now + duration
         while let due = resolver.nextDeadline, due <= end {
@@ -63,7 +63,7 @@ final class ExplainStand {
         now = end
     }
 
-    /// As a client on this machine.
+    /// Asks as a client on this machine.
     func ask(_ name: String, _ type: RecordType = .a) throws {
         let packet = QueryPacket(try #require(Name(name)), type).bytes
         var outcome: FastPath.Outcome?
@@ -88,7 +88,7 @@ final class ExplainStand {
         }
     }
 
-    /// An upstream answers what it was asked last, with addresses or nothing at all.
+    /// Answers the upstream's latest question, with addresses or with an empty answer.
     func answer(_ upstream: String, _ addresses: String..., ttl: UInt32 = 300) throws {
         let fetch = try take(upstream)
         let records = try addresses.map {
@@ -97,7 +97,7 @@ final class ExplainStand {
         finish(fetch.id, .success(Answer(records: records)))
     }
 
-    /// A provider says it beside the answer to another question.
+    /// Gives the addresses as additional records of a provider's answer to another question.
     func volunteer(_ provider: String, _ addresses: String...) throws {
         let name = try #require(Name("www.example.com"))
         let records = try addresses.map {
@@ -115,7 +115,7 @@ final class ExplainStand {
         finish(try take(upstream).id, .failure(failure))
     }
 
-    /// The probe of an address ends.
+    /// Ends the probe of an address.
     func found(_ verdict: Verdict, at address: String, in milliseconds: Int = 12) throws {
         let address = try #require(Address(address))
         let index = try #require(probes.firstIndex { $0.target.address == address }, "no probe of \(address)")
@@ -125,7 +125,7 @@ final class ExplainStand {
         handle(.probeFinished(probes.remove(at: index).id, result))
     }
 
-    /// What was foretold is what has happened.
+    /// Compares the prediction with the outcome.
     private func expect(_ foretold: Explanation.Prospect, begun: [Upstream], replies: [String]) {
         switch foretold {
         case .here: #expect(replies.count == 1 && replies[0].hasSuffix(" from local"))
@@ -139,7 +139,7 @@ final class ExplainStand {
         }
     }
 
-    /// Something that is under way ends, well or not.
+    /// Ends a random fetch, with success or failure.
     func endSomething(_ random: inout SeededRandom) throws {
         guard let fetch = running.randomElement(using: &random) else { return }
         let upstream = name(of: Source(fetch.upstream))

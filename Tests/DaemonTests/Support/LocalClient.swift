@@ -1,4 +1,4 @@
-// A client of a UNIX socket that never waits: it looks at what has come when it is asked.
+// A client of a UNIX socket that never waits: it reads the received bytes when the test asks for them.
 
 import Glibc
 import Testing
@@ -9,7 +9,7 @@ final class LocalClient {
     private var isAtEnd = false
     private var isClosed = false
 
-    /// Connects and sends.
+    /// Connects and sends the line.
     init(_ line: String, to path: String) throws {
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         try #require(descriptor >= 0)
@@ -30,13 +30,13 @@ final class LocalClient {
         close()
     }
 
-    /// What has come so far.
+    /// The text received so far.
     var text: String {
         receive()
         return String(decoding: received, as: UTF8.self)
     }
 
-    /// The server has closed the connection.
+    /// Whether the server has closed the connection.
     var hasEnded: Bool {
         receive()
         return isAtEnd

@@ -1,4 +1,4 @@
-// Probes on a loop of their own.
+// Probes on an event loop of their own.
 
 import DNSWire
 import LinuxIO
@@ -19,7 +19,7 @@ struct ProbeStand {
     static let timeout: Duration = .seconds(2)
     static let localhost = Address.v4(0x7F00_0001)
 
-    /// - Parameter wallMilliseconds: since 1970.
+    /// - Parameter wallMilliseconds: the wall clock in milliseconds since 1970.
     init(
         trusting authority: TestCertificate = TestCertificate(CertificateTerms(subject: "nobody's", isAuthority: true)),
         wallMilliseconds: @escaping () -> Int64 = Clock.wallMilliseconds
@@ -50,7 +50,7 @@ struct ProbeStand {
         #expect(isSo())
     }
 
-    /// What a probe finds by itself.
+    /// The result of a probe that ends by itself.
     func found(_ target: ProbeTarget) throws -> ProbeResult {
         probes.start(ProbeID(1), target, now: Clock.now())
         try turn { probes.hasFinished }
@@ -58,7 +58,7 @@ struct ProbeStand {
         return try onlyResult()
     }
 
-    /// The same, of a server that takes the connection and does no handshake.
+    /// The result of a probe whose server accepts the connection and completes no handshake.
     func found(_ conduct: ProbedServer.Conduct) throws -> ProbeResult {
         let server = try ProbedServer(conduct, loop)
         let result = try found(target(server.port))
@@ -67,7 +67,7 @@ struct ProbeStand {
         return result
     }
 
-    /// What it finds at its deadline, once something is so.
+    /// The result of a probe that reaches its deadline after the condition held.
     func foundAtDeadline(_ target: ProbeTarget, after isSo: () -> Bool) throws -> ProbeResult {
         let now = Clock.now()
         probes.start(ProbeID(1), target, now: now)

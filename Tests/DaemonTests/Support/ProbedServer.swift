@@ -1,4 +1,4 @@
-// A server as a probe meets it, on the loop of the test, so that nothing waits for a thread.
+// A server for probes on the test's own loop, so that no thread has to wait.
 
 import DNSWire
 import Glibc
@@ -7,16 +7,16 @@ import Testing
 
 final class ProbedServer {
     enum Conduct {
-        /// When the connection is made.
+        /// The server sends these bytes as soon as the connection is made.
         case greets([UInt8])
-        /// After the first bytes of the client.
+        /// The server acts after the client's first bytes.
         case answers([UInt8]), answersAndEnds([UInt8]), ends, resets
         case silent
-        /// Each connection in its own way.
+        /// Each connection has a conversation of its own.
         case converses(() -> Conversation)
     }
 
-    /// From what was heard to what is said, and whether that was the last.
+    /// Maps received bytes to the bytes to send, and tells whether these are the last.
     typealias Conversation = ([UInt8]) -> (said: [UInt8], isLast: Bool)
 
     private struct Connection {
@@ -30,7 +30,7 @@ final class ProbedServer {
     private let conduct: Conduct
     private var registration: EventLoop.Registration?
     private var connections: [Int32: Connection] = [:]
-    /// What the last one to say something has said.
+    /// The bytes of the client that has sent most recently.
     private(set) var hello: [UInt8] = []
     private(set) var accepted = 0
     private var speakers: Set<Int32> = []
@@ -50,14 +50,14 @@ final class ProbedServer {
         for connection in connections.values { loop.unwatch(connection.registration) }
     }
 
-    /// To every connection that there is.
+    /// Sends the bytes over every open connection.
     func say(_ bytes: [UInt8]) throws {
         for connection in connections.values { _ = try connection.socket.write(bytes.span) }
     }
 
     var connectionCount: Int { connections.count }
 
-    /// Those that are open and have said something.
+    /// The number of open connections over which the client has sent bytes.
     var speakerCount: Int { speakers.count }
 
     private func accept() {

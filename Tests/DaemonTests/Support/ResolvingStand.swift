@@ -1,4 +1,4 @@
-// The slow path over a cache of its own, without clients and nameservers: for what works through it.
+// The slow path over a cache of its own, without clients and nameservers, for tests of the parts that use it.
 
 import DNSWire
 import LinuxIO
@@ -17,7 +17,7 @@ struct ResolvingStand {
     let serving = ServingState(Partition(rawValue: 1), seed: 1)
     let outbox = Outbox()
 
-    /// - Parameter path: of the store; nil: memory only.
+    /// - Parameter path: the file of the store; nil: memory only.
     init(storeAt path: String? = nil) throws {
         let cache = AnswerCache(limitBytes: 1 << 20, seed: (1, 2))
         self.cache = cache
@@ -45,7 +45,7 @@ struct ResolvingStand {
             seed: 1, fastPath: makeFastPath(), recorder: recorder)
     }
 
-    /// As after a reload.
+    /// Sets the providers as a reload does.
     func setProviders(_ settings: [Settings.Provider], now: Instant) throws {
         var accounts: [ProviderAccount] = []
         for provider in settings { accounts.append(try ProviderAccount(provider)) }
@@ -66,7 +66,7 @@ struct ResolvingStand {
 
     func evidence() -> EvidenceLog { EvidenceLog(resolving.upstreams, resolving.store) }
 
-    /// As a turn of the loop does.
+    /// Handles results and outputs as a turn of the loop does.
     func settle(now: Instant) {
         repeat {
             resolving.reportResults()
@@ -74,7 +74,7 @@ struct ResolvingStand {
         } while resolving.hasResults || !outbox.isEmpty
     }
 
-    /// Does what the parts have reported, as far as it concerns resolver, cache and store.
+    /// Carries out the parts' outputs that concern resolver, cache and store.
     func carryOut(now: Instant) {
         for output in outbox.takeAll() {
             switch output {
@@ -87,7 +87,7 @@ struct ResolvingStand {
         }
     }
 
-    /// What the log was told since the last call.
+    /// The log events since the last call.
     func logged() -> [LogEvent] {
         outbox.takeAll().compactMap { output in
             switch output {
@@ -98,12 +98,12 @@ struct ResolvingStand {
         }
     }
 
-    /// Results of probes since the last call.
+    /// The probe results since the last call.
     func probed() -> [ProbeNews] {
         outbox.takeAll().compactMap { if case .probe(let news) = $0 { news } else { nil } }
     }
 
-    /// What the cache holds after `carryOut`, in the order of the alphabet.
+    /// The entries of the cache after `carryOut`, in alphabetical order.
     var kept: [String] {
         carryOut(now: Clock.now())
         var cursor: AnswerCache.Cursor? = AnswerCache.Cursor()

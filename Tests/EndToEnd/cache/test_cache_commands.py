@@ -1,4 +1,4 @@
-# The cache as operators see and change it over the control socket, and who may change it.
+# Cache commands of operators over the control socket, and the users that may change the cache.
 
 import json
 import os
@@ -125,7 +125,7 @@ class Rights(Case):
 
 
 class LargeCache(Case):
-    """More than the socket holds: most of an answer is made while its client reads."""
+    """A cache that exceeds the socket's buffer: most of a reply is made while its client reads."""
     COUNT = 6000
 
     @classmethod
@@ -165,7 +165,7 @@ class LargeAnswers(LargeCache):
 
     def test_clients_that_do_not_read_delay_nobody(self):
         clients = [self.asking("cache dump") for _ in range(10)]
-        # Less than the 5 s after which the daemon leaves a client that reads nothing.
+        # The limit is less than the 5 s after which the daemon disconnects a client that reads nothing.
         end = time.monotonic() + 2
         with Datagrams(self.server.address) as questions:
             for number in range(200):
@@ -186,7 +186,7 @@ class SlowReaders(LargeCache):
         client = self.asking("cache dump")
         answer = b""
         began = time.monotonic()
-        # Longer than the daemon waits for a client that takes nothing.
+        # The time is longer than the daemon waits for a client that reads nothing.
         while time.monotonic() - began < 6.5:
             answer += client.recv(8192)
             time.sleep(0.25)

@@ -1,4 +1,4 @@
-# A thousand clients with one question: one request upstream, and everyone's own answer.
+# A thousand clients with one question: one request upstream, and a reply of its own for each client.
 
 import random
 import selectors
@@ -17,7 +17,7 @@ class Coalescing(Case):
 
     def setUp(self):
         self.provider = self.lab()
-        # A second provider would be asked as a hedge when the first is slow.
+        # A second provider would get a hedge when the first is slow.
         self.server = self.daemon([self.provider.provider("json")])
         self.chance = random.Random(2)
 
@@ -49,7 +49,7 @@ class Coalescing(Case):
                 client.socket.close()
 
     def assertEveryone(self, replies, names):
-        """Each client has one reply: its own letters, and OPT exactly when it sent one."""
+        """Checks that each client has one reply: with its own letters, and with OPT exactly if it sent one."""
         self.assertEqual(CLIENTS, len(replies))
         for number, (reply, *more) in replies.items():
             self.assertEqual([], more)
@@ -67,7 +67,7 @@ class Coalescing(Case):
         self.assertEqual(CLIENTS, stats["responses"]["provider"] + stats["responses"]["cache"])
         self.assertGreater(stats["responses"]["provider"], CLIENTS // 2)
         self.assertSums(stats)
-        # And once more, from the cache.
+        # The second replies come from the cache.
         self.assertEveryone(self.ask_all(names), names)
         self.assertEqual(CLIENTS, self.server.stats()["responses"]["cache"] - stats["responses"]["cache"])
         self.assertEqual(1, self.provider.asked(NAME))
@@ -86,6 +86,6 @@ class Coalescing(Case):
         self.assertEqual(CLIENTS, len(replies))
         self.assertEqual({2}, {reply.rcode for reply, *_ in replies.values()})
         eventually(lambda: self.server.stats()["inflight"] == 0)
-        # Questions that come after the failure are new ones, for nothing is remembered of it yet.
+        # Questions after the failure are new ones, because it is not remembered yet.
         self.assertLess(self.provider.asked(NAME), CLIENTS // 10)
         self.assertSums(self.server.stats())

@@ -9,9 +9,9 @@ from programs import ctl
 from wire import NOERROR, Datagrams, Stream
 
 ADDRESSES = {"A": "192.0.2.99", "AAAA": "2001:db8::99"}
-# Refreshes in a row without a query.
+# The number of successive refreshes without a query.
 MAX_UNREAD = 10
-# Lest a machine stand still for a moment just when a name is refreshed. There are hundreds of questions.
+# The number of late refreshes that a short stall of the machine may cause among hundreds of questions.
 STALLS = 1
 
 
@@ -24,7 +24,7 @@ class InUse(Case):
             self.provider.record(name, type, address, ttl=ttl)
 
     def ask(self, clients, seconds):
-        """Asks, for each pair of a client and a name, both families over and over; how many questions that were."""
+        """Asks repeatedly, for each pair of a client and a name, for both families; returns the number of questions."""
         count, until = 0, time.monotonic() + seconds
         while time.monotonic() < until:
             for client, name in clients:
@@ -43,7 +43,7 @@ class InUse(Case):
         self.assertEqual(prefetch["started"], prefetch["succeeded"] + prefetch["failed"], prefetch)
 
     def quiet(self, server, name, seconds):
-        """Waits until so long nothing has been asked upstream for the name."""
+        """Waits until the name had no upstream request for `seconds`."""
         last = [self.asked(name), time.monotonic()]
 
         def is_quiet():
@@ -59,7 +59,7 @@ class Kept(InUse):
     expected_seconds = 8
 
     def test_a_kept_name_is_fresh_without_a_query(self):
-        """Beyond the refreshes that a name without queries gets, and although nothing else is refreshed."""
+        """A kept name gets more refreshes than a name without queries, although no other name is refreshed."""
         self.record("kept.lab.example", 1)
         server = self.daemon(
             [self.provider.provider("json")], sections='[prefetch]\nenabled = false\nkeep = ["kept.lab.example"]\n')
@@ -116,7 +116,7 @@ class NobodyWaits(InUse):
         with Datagrams(server.address) as datagrams, Stream(server.address) as stream:
             count = self.ask([(datagrams, "one.lab.example"), (stream, "two.lab.example")], self.SECONDS)
         stats = server.stats()
-        # Of each question the first one, and no other.
+        # Only the first question of each name and type waits.
         waited = stats["responses"]["provider"]
         self.assertLessEqual(waited, 4 + STALLS)
         self.assertEqual(count - waited, stats["responses"]["cache"])
@@ -126,7 +126,7 @@ class NobodyWaits(InUse):
         self.assertGreaterEqual(prefetch["used"], 4 * (self.SECONDS // self.TTL - 1))
         for name in ("one.lab.example", "two.lab.example"):
             for type in ADDRESSES:
-                # Twice as often as it expires would be too often.
+                # Refreshes at twice the rate of expiry would be too frequent.
                 self.assertLessEqual(self.asked(name, type), 2 * self.SECONDS / self.TTL)
         eventually(lambda: (now := server.stats()["prefetch"])["started"] == now["succeeded"] + now["failed"])
 
@@ -161,14 +161,14 @@ class Unwanted(InUse):
             for name in names:
                 client.ask(name)
             eventually(lambda: client.ask("on.lab.example") and self.asked("on.lab.example") >= 3, every=0.1)
-        # Nothing but the client's own question.
+        # The client's own question is the only one.
         self.assertEqual([1, 1], [self.asked(name) for name in names[:2]])
 
         server.config.write_text(server.settings() + "\n[prefetch]\nenabled = false\n")
         server.reload()
         with Datagrams(server.address) as client:
             client.ask("on.lab.example")
-            # What was under way before.
+            # The refresh was in flight before.
             eventually(lambda: (now := server.stats()["prefetch"])["started"] == now["succeeded"] + now["failed"])
             before, started = server.stats()["responses"]["provider"], server.stats()["prefetch"]["started"]
             eventually(lambda: client.ask("on.lab.example")

@@ -12,7 +12,7 @@ from wire import NOERROR, Stream, opt, query
 
 NEGATIVE = rule("lab.example", stale_negative="true")
 AT_ONCE = 'client-timeout = "0s"'
-# StreamConnection.maxInFlight; the bound on clients that wait for one lookup.
+# StreamConnection.maxInFlight, and the bound on clients that wait for one lookup.
 IN_FLIGHT, WAITING = 64, 2048
 
 
@@ -48,7 +48,7 @@ class ServeStale(Expired):
             (each.rcode, each.extended_error, each.answers[0][3], *each.addresses) for each in replies})
 
     def records(self, reply, section="ANSWER"):
-        """TTL, type and data."""
+        """The records as TTL, type and data."""
         return [[record[1], *record[3:]] for record in reply.section(section)]
 
 
@@ -316,7 +316,7 @@ class Settings(ServeStale):
         dig(server, "old.lab.example", "A")
         server.stop()
         self.provider.kill()
-        # TTL and max-age, in wall time as in the store.
+        # The end of TTL and max-age in wall time, as in the store.
         until = time.time() + 1 + 2
         eventually(lambda: time.time() > until, what="the expired answer is too old", every=0.1)
         since = len(server.log)

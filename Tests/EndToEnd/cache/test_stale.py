@@ -1,4 +1,5 @@
-# Answers beyond their time: only while no upstream gives a fresh one, marked as such, and never longer than that.
+# Expired answers: the daemon serves them only while no upstream gives a fresh one, marks them, and never exceeds their
+# limit.
 
 from cases import Case
 from dig import dig
@@ -8,7 +9,7 @@ from programs import NSD, Daemon, ctl
 from wire import NOERROR, Datagrams, query
 
 OLD, NEW = "192.0.2.201", "192.0.2.202"
-# Without refreshes a name expires when it should, and what upstreams are asked is what clients caused.
+# Settings without refreshes, so that a name expires in time, and clients cause all upstream requests.
 STILL = "[prefetch]\nenabled = false\n"
 
 
@@ -60,7 +61,7 @@ class Failing(Expired):
         self.provider.kill()
         reply = dig(server, "old.lab.example", "A")
         self.assertStale(reply)
-        # Far less than what a client waits for silent upstreams.
+        # The bound is far below the wait for silent upstreams.
         self.assertLess(reply.seconds, 0.9)
         self.assertCauses(server, failure=1)
         without = dig(server, "+noedns", "old.lab.example", "A")
@@ -92,7 +93,7 @@ class Failing(Expired):
             self.provider.kill()
             replies = []
             eventually(lambda: replies.append(client.ask("old.lab.example")) or replies[-1].answers[0][3] == 7)
-            # Up to its end it is fresh, although its refresh has failed.
+            # The answer is fresh until its end, although its refresh has failed.
             self.assertEqual({1}, {reply.answers[0][3] for reply in replies[:-1]} | {1})
         self.assertEqual({(NOERROR, OLD)}, {(reply.rcode, *reply.addresses) for reply in replies})
         self.assertStale(dig(server, "old.lab.example", "A"))
@@ -169,7 +170,7 @@ class Silent(Expired):
 
 
 class Unverified(Expired):
-    """What the system resolver says without proof does not replace what a provider has said."""
+    """An unproven answer of the system resolver does not replace a provider's answer."""
     expected_seconds = 10
 
     def test_the_system_resolver_does_not_replace_an_expired_answer(self):
@@ -236,7 +237,7 @@ class Limits(Expired):
 
 
 class Choices(Expired):
-    """What other resolvers' tests of expired answers ask: settings that change, chains, and neighbours."""
+    """Cases from other resolvers' tests of expired answers: settings that change, chains, and neighbours."""
     expected_seconds = 12
 
     def change(self, server, stale):
@@ -273,7 +274,7 @@ class Choices(Expired):
         reply = dig(server, "alias.lab.example", "A")
         self.assertEqual([["7", "CNAME", "old.lab.example."], ["7", "A", OLD]],
                          [[record[1], *record[3:]] for record in reply.answer], reply.text)
-        # The end of a chain has not been asked for.
+        # No client has asked for the end of the chain.
         self.assertFailed(dig(server, "old.lab.example", "A"))
         self.provider.record("alias.lab.example", "CNAME", "")
         self.provider.record("alias.lab.example", "A", NEW)
@@ -313,7 +314,7 @@ class Recovery(Expired):
 
     def setUp(self):
         super().setUp()
-        # A lab that is started again has its zone and nothing else.
+        # A restarted lab has only its zone.
         self.zone = self.provider.directory / "zone"
         self.zone.write_text(f"""
 $ORIGIN lab.example.
@@ -386,7 +387,7 @@ class Fallback(Expired):
             self.assertEqual(number + 1, server.stats()["responses"]["fallback"])
         other = dig(server, "unknown.lab.example", "AAAA")
         self.assertEqual(("NOERROR", []), (other.status, other.answer), other.text)
-        # What expired is still better; and addresses answer no other question.
+        # An expired answer is still better, and addresses answer no other question.
         self.assertStale(dig(server, "old.lab.example", "A"))
         self.assertEqual("SERVFAIL", dig(server, "unknown.lab.example", "TXT").status)
         self.assertEqual("SERVFAIL", dig(server, "unknown.elsewhere.example", "A").status)

@@ -1,4 +1,4 @@
-# The cache in its file: back after a restart, whole after any kill, set aside when it is damaged, readable by sqlite3.
+# The cache in its file: loaded after a restart, intact after any kill, set aside if damaged, readable by sqlite3.
 
 import random
 import signal
@@ -11,12 +11,12 @@ from programs import Daemon, ctl
 from wire import NOERROR, Datagrams, query
 
 KILLS = 200
-# Of these, so many in the middle of the daemon's usual work; the others while it writes at its end.
+# The number of kills during the daemon's usual work; the rest come while it writes at its end.
 KILLS_AT_WORK = 5
-# And so many when all is written.
+# The number of kills after all entries are written.
 KILLS_AFTER_WORK = 2
 NAMES = 40
-# A batch is written two seconds after its first entry; and a little for a busy machine.
+# The interval between an entry and its write: two seconds, and a margin for a busy machine.
 INTERVAL_SECONDS = 2.6
 LONGEST_WRITE_SECONDS = 0.02
 
@@ -34,7 +34,7 @@ class Store(Case):
         self.server.store = self.file
 
     def up(self):
-        """Starts it; how many answers came back."""
+        """Starts the daemon; returns the number of loaded answers."""
         since = len(self.server.log)
         self.server.up()
         return int(self.server.wait_for(r"^httpdnsd: (\d+) answers? loaded from", since=since).group(1))
@@ -67,11 +67,11 @@ class Store(Case):
             self.assertLessEqual(reply.answers[0][3], 3600)
 
     def test_sqlite3_reads_it_while_the_daemon_runs(self):
-        # Not while the daemon creates the file: no other process may read it then.
+        # The kill waits until the daemon has created the file, because no other process may read it before.
         self.up()
         self.assertRight(self.ask(list(self.names)[:1]))
         name, address = next(iter(self.names.items()))
-        # The first batch comes a little later.
+        # The first batch is written a little later.
         rows = eventually(lambda: self.sql(
             "SELECT name, type, addresses, code, expires_at > stored_at FROM entries"))
         self.assertEqual(rows, [f"{name}|A|{address}|NOERROR|1"])
@@ -88,7 +88,7 @@ class Store(Case):
     def test_kill_at_any_moment(self):
         seed = random.randrange(1 << 32)
         chance = random.Random(seed)
-        # What no kill may take away: all that ever came back, and what has stood there for longer than the interval.
+        # The entries that no kill may remove: those loaded before, and those stored for longer than the interval.
         certain, grown = 0, 0
         for round in range(KILLS):
             with self.subTest(seed=seed, round=round):
@@ -98,7 +98,7 @@ class Store(Case):
                 certain = back
                 known = chance.sample(sorted(self.names), 5)
                 self.assertRight(self.ask(known))
-                # New ones, so that every round has something to write.
+                # New names give every round entries to write.
                 new = [f"round{round}-{number}.any.lab.example" for number in range(10)]
                 for reply in self.ask(new).values():
                     self.assertEqual(reply.addresses, {"192.0.2.99"})
@@ -112,14 +112,14 @@ class Store(Case):
                     time.sleep(chance.uniform(0, LONGEST_WRITE_SECONDS))
                 self.server.kill()
                 self.assertEqual(self.set_aside(), [])
-        # Some kills came before the last batch was written, and some after: so others may have come in between.
+        # Some kills came before the last batch was written and some after, so others may have come during it.
         self.assertGreater(grown, 0)
         self.assertLess(grown, KILLS - 1)
         self.assertEqual(self.sql("PRAGMA integrity_check"), ["ok"])
         self.server.up()
         self.assertRight(self.ask(self.names))
         self.server.stop()
-        # All names were asked in the last round, which ended as it should.
+        # All names were asked in the last round, which ended normally.
         self.provider.kill()
         self.up()
         self.assertRight(self.ask(self.names))
@@ -134,7 +134,7 @@ class Store(Case):
                     client.send(query(name))
                 for _ in batch:
                     self.assertEqual(NOERROR, client.receive().rcode)
-        # All of it is still collected, or being written.
+        # All entries are still collected, or being written.
         self.server.stop()
         self.assertEqual(set(names), set(self.sql("SELECT name FROM entries")))
         self.assertEqual([], list(self.file.parent.glob("cache.db-*")))

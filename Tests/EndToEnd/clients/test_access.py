@@ -1,4 +1,4 @@
-# Who may ask, how much, and who they really are: clients in a local network, some of them hostile.
+# The access list, rate limits and address proofs: clients in a local network, some of them hostile.
 
 import os
 import re
@@ -13,8 +13,8 @@ from paths import eventually, free_port
 from programs import Daemon
 from wire import FORMERR, NOERROR, Datagrams, Stream, opt, query
 
-# Asks so many times in a second for so many seconds, without waiting for answers; says how many queries were sent, how
-# many replies were whole, and how many truncated.
+# Asks at a rate for some seconds without waiting for replies; prints the number of queries, whole replies and truncated
+# ones.
 FLOOD = """
 import socket, sys, time
 import wire
@@ -41,7 +41,7 @@ while (elapsed := time.monotonic() - began) < seconds + 0.5:
 print(sent, whole, cut)
 """
 
-# The same query from each of many addresses that are not ours, as raw IP packets.
+# Sends the same query from each of many foreign addresses, as raw IP packets.
 FORGE = """
 import socket, struct, sys
 import wire
@@ -64,7 +64,7 @@ print(count * len(body))
 
 @unittest.skipUnless(os.geteuid() == 0, "network namespaces need root")
 class Neighbours(Case):
-    """A client far over its rate, one beside it, and forgers."""
+    """A client far over its rate, another one in its network, and forgers."""
 
     needs_release = True
 
@@ -96,14 +96,14 @@ class Neighbours(Case):
                 time.sleep(0.01)
         sent, whole, cut = map(int, flood.communicate()[0].split())
         self.assertGreater(asked, 100)
-        # Three seconds and what comes at once; the test's own clock is not the daemon's.
+        # The bound is three seconds and the burst; the test's clock differs from the daemon's.
         self.assertTrue(600 <= whole <= 1000, (sent, whole, cut))
         self.assertTrue(1200 <= cut <= 3000, (sent, whole, cut))
         self.assertGreater(sent, 4000)
         stats = self.stats()
         self.assertEqual(cut, stats["responses"]["limited"])
         self.assertEqual(sent - whole - cut, stats["dropped"]["rate-limited"])
-        # It is answered over TCP all the while, and over UDP as soon as it slows down.
+        # The client gets TCP replies all the time, and UDP replies as soon as it slows down.
         with self.lan.stream(0) as client:
             self.assertEqual(LAB_WWW, client.ask("www.lab.example").addresses)
 
@@ -130,7 +130,7 @@ class Neighbours(Case):
 
     def test_forged_queries_get_back_no_more_bytes_than_they_brought(self):
         self.serve(server='client-rate = "50/s"\nprefix-rate = "100/s"\n')
-        # The addresses exist, so that replies leave: they are counted where they pass.
+        # The addresses exist, so that replies leave and can be counted on the interface.
         self.lan.clients[0].ip(*(f"address add 192.168.77.{100 + number}/24 dev eth0" for number in range(100)))
         before, began = self.sent_bytes(), time.monotonic()
         forger = self.lan.python(1, FORGE, SERVER, 5000)
@@ -141,14 +141,14 @@ class Neighbours(Case):
         answered = stats["responses"]["cache"]
         self.assertLessEqual(answered, 110 + 100 * took)
         self.assertGreater(stats["dropped"]["rate-limited"], 0)
-        # A few whole answers, as many as the limit allows; the others are as long as their queries, or nothing.
+        # A few replies are whole, as many as the limit allows; the others are as long as their queries, or missing.
         whole = 80 * (answered + 1)
         headers = 42 * (stats["responses"]["limited"] + answered + 1)
         self.assertLessEqual(self.sent_bytes() - before, bytes_in + whole + headers)
         self.assertLessEqual(stats["responses"]["limited"] * len(query("www.lab.example", edns=opt())), bytes_in)
 
     def sent_bytes(self):
-        """What has left towards the first client."""
+        """The number of bytes sent towards the first client."""
         text = self.lan.server.run("cat", "/sys/class/net/c0/statistics/tx_bytes").stdout
         return int(text)
 
@@ -158,7 +158,7 @@ class Neighbours(Case):
         self.lan.clients[0].ip(*(f"address add {address}/24 dev eth0" for address in addresses))
         streams = []
         try:
-            # 128 for each address, and 256 for all of the network together.
+            # The limits are 128 for each address and 256 for the whole network.
             for address in addresses:
                 for _ in range(128):
                     streams.append(self.lan.stream(0, source=address))
@@ -192,7 +192,7 @@ class Neighbours(Case):
 
 @unittest.skipUnless(os.geteuid() == 0, "network namespaces need root")
 class Cookies(Case):
-    """DNS cookies as dig speaks them."""
+    """DNS cookies in dig."""
 
     @classmethod
     def setUpClass(cls):
@@ -203,7 +203,7 @@ class Cookies(Case):
         cls.programs = (cls.server, cls.provider)
 
     def cookie(self, text):
-        """The cookie in hexadecimal digits, and what dig thinks of it."""
+        """The cookie in hexadecimal digits, and dig's judgement of it."""
         found = re.search(r"; COOKIE: ([0-9a-f]+)(?: \((\w+)\))?", text.split("Got answer:")[-1])
         return found.groups() if found else None
 
@@ -252,7 +252,7 @@ class Starts(Case):
 
     def refused(self, *arguments, listen=None, server="", word="192.168.9.9:5353"):
         daemon = self.own(Daemon([closed_provider()], listen=listen, server=server))
-        # The start binds first, and this machine has the wildcard address alone.
+        # A start binds the addresses first, and this machine has only the wildcard address.
         for mode in (("--check",), ()) if word.startswith("0.0.0.0") else (("--check",),):
             code, text = self.check(daemon, *mode, *arguments)
             self.assertEqual(1, code, text)

@@ -1,4 +1,5 @@
-# Which providers learn where a client is: a query with a client subnet of length 0 forbids it (RFC 7871 section 7.1.2).
+# The providers that learn the client's subnet: a query with a client subnet of length 0 forbids it (RFC 7871 section
+# 7.1.2).
 
 import base64
 import threading
@@ -21,7 +22,7 @@ class ClientSubnet(Case):
         self.server = self.daemon([self.provider.provider(dialect, **terms)])
 
     def told(self):
-        """For each request about the name, whether it had the subnet."""
+        """Whether each request about the name had the subnet."""
         told = []
         for request in self.provider.requests()["recent"]:
             query = parse_qs(urlsplit(request["target"]).query)
@@ -43,7 +44,7 @@ class ClientSubnet(Case):
                     self.assertEqual([True], self.told())
                     for transport in ("+notcp", "+tcp"):
                         self.assertEqual("NOERROR", dig(self.server, WWW, "A", hiding, transport).status)
-                    # The second one is from the cache.
+                    # The second reply comes from the cache.
                     self.assertEqual([True, False], sorted(self.told(), reverse=True))
                     # A subnet of the client does not change the one of the settings.
                     dig(self.server, WWW, "A", "+subnet=198.51.100.0/24")

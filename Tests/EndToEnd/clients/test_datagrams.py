@@ -1,4 +1,4 @@
-# Packets as no library would send them, and replies as a careful client checks them, over UDP.
+# Packets that no library would send, and strict checks of the replies, over UDP.
 
 import struct
 
@@ -10,7 +10,7 @@ from wire import BADVERS, FORMERR, NOERROR, NOTIMP, REFUSED, Datagrams, header, 
 
 LONGEST = ".".join(["a" * 63, "b" * 63, "c" * 63, "d" * 61])
 
-# What the packet is, its bytes, and the code of the reply.
+# A title, the packet's bytes, and the code of the reply.
 HOSTILE = [
     ("no question", header(qd=0), FORMERR),
     ("no question but an OPT record", header(qd=0, ar=1) + opt(), FORMERR),
@@ -67,7 +67,7 @@ class Packets(Case):
         with Datagrams(self.server.address) as client:
             for packet in silent:
                 client.send(packet)
-            # The same socket takes them in order, so that an answer to one of them would be there first.
+            # The same socket handles packets in order, so a reply to one of them would come first.
             self.assertEqual(77, client.ask("www.lab.example", id=77).id)
         after = self.server.stats()["dropped"]
         self.assertEqual((3, 2), tuple(after[reason] - before[reason] for reason in ("short", "reply")))
@@ -83,7 +83,7 @@ class Packets(Case):
             self.assertEqual(NOERROR, client.receive().rcode)
 
     def test_the_longest_name(self):
-        # No upstream knows it: the lab has only its zone, and the system resolver does not answer.
+        # No upstream knows the name: the lab has only its zone, and the system resolver does not answer.
         reply = self.ask(query(LONGEST))
         self.assertEqual((wire.SERVFAIL, question(LONGEST)), (reply.rcode, reply.question))
 
@@ -91,7 +91,7 @@ class Packets(Case):
         for flags in (0x0000, 0x0100, 0x0110, 0x0120, 0x0140, 0x0170):
             with self.subTest(hex(flags)):
                 reply = self.ask(query("www.lab.example", flags=flags))
-                # QR and RA set, RD and CD copied, AA, AD and Z clear.
+                # The flags have QR and RA set, RD and CD copied, and AA, AD and Z clear.
                 self.assertEqual(0x8080 | flags & 0x0110, reply.flags)
 
     def test_the_dnssec_flag_is_clear(self):
@@ -102,7 +102,7 @@ class Packets(Case):
                 self.assertEqual((0, 0), (reply.opt[2], reply.flags & 0x0020))
 
     def test_a_reply_that_an_opcode_is_not_implemented_has_no_flags_of_queries(self):
-        # As BIND 9.18 does: RD, RA and CD clear.
+        # As in BIND 9.18, the reply has RD, RA and CD clear.
         for opcode in (1, 2, 3, 5, 6, 15):
             reply = self.ask(query("www.lab.example", flags=opcode << 11 | 0x0130))
             self.assertEqual((NOTIMP, 0x8004 | opcode << 11), (reply.rcode, reply.flags))
@@ -142,7 +142,7 @@ class Packets(Case):
 
 
 class Addresses(Case):
-    """Where the daemon listens, and who may ask."""
+    """The daemon's listen addresses and its allowed clients."""
 
     def setUp(self):
         self.provider = self.lab()

@@ -1,4 +1,4 @@
-# What a person sees with dig: every kind of answer that the lab's zone has, over UDP and TCP, by each dialect.
+# The output of dig for every kind of answer in the lab's zone, over UDP and TCP, for each dialect.
 
 import re
 import subprocess
@@ -118,7 +118,7 @@ class Answers(Case):
         self.assertEqual({"localhost."}, dig(self.server, "-x", "127.0.0.1").data)
         for name in ("secret.onion", "nothing.invalid"):
             self.assertEqual("NXDOMAIN", dig(self.server, name, "A").status)
-        # These belong to the system resolver, which does not answer here.
+        # The names belong to the system resolver, which does not answer here.
         for name in ("printer.local", "single", "1.1.168.192.in-addr.arpa", "10.2.0.192.in-addr.arpa"):
             self.assertEqual("SERVFAIL", dig(self.server, name, "A").status)
         asked = set(self.provider.requests()["names"])
@@ -181,7 +181,7 @@ class Dialects(Case):
             with self.subTest(kind):
                 server = self.daemon([self.provider.provider(kind, f"{kind}-missing")])
                 status = dig(server, "no-such-name.lab.example", "A").status
-                # Where a reply is empty for either, the weaker statement has to do.
+                # If either reply is empty, only the weaker statement is possible.
                 self.assertEqual("NXDOMAIN" if KINDS[kind].says_missing else "NOERROR", status)
 
     def test_other_types_go_to_the_provider_that_can_carry_them(self):

@@ -1,4 +1,4 @@
-# Programs that know nothing of the daemon but resolv.conf: in a network namespace where it has port 53.
+# Programs that find the daemon by resolv.conf alone, in a network namespace where it has port 53.
 
 import os
 import subprocess
@@ -62,7 +62,7 @@ class Programs(NamespaceCase):
     def setUpClass(cls):
         cls.inside = Namespace(hosts="127.0.0.1 localhost\n192.0.2.123 from-hosts.example\n")
         cls.addClassCleanup(cls.inside.remove)
-        # What the zone has for every name under "any", for a web server of ours; and one of the other family, because
+        # The zone's address for every name under "any", which a web server has; and one of the other family, because
         # getent asks for the families that the machine has beside loopback (AI_ADDRCONFIG).
         for address in ("192.0.2.99/32", "2001:db8::99/128"):
             cls.inside.run("ip", "address", "add", address, "dev", "lo")
@@ -107,7 +107,7 @@ class Programs(NamespaceCase):
             subprocess.run(["musl-gcc", "-static", "-o", program, source], check=True, capture_output=True)
             self.assertEqual(LAB_WWW | LAB_WWW_6, words(self.inside.run(program, "www.lab.example").stdout))
             self.assertEqual({"192.0.2.70", "2001:db8::70"}, words(self.inside.run(program, "shop.lab.example").stdout))
-            # Without TCP: what is in the truncated datagram has to do.
+            # Without TCP, the records of the truncated datagram must suffice.
             self.assertGreater(len(words(self.inside.run(program, "big.lab.example").stdout)), 10)
             self.assertEqual(1, self.inside.run(program, "nothing.lab.example").returncode)
 
@@ -138,7 +138,7 @@ class LocalFiles(NamespaceCase):
         self.serve(inside, providers=[lab.provider("json")])
         self.assertEqual(LAB_WWW, set(self.dig(inside, "www.lab.example").split()))
         self.assertEqual("", self.dig(inside, "new.example"))
-        # Inside, /etc/hosts is a mount of this file, which is written in place.
+        # Inside the namespace, /etc/hosts is a mount of this file, which is written in place.
         inside_hosts = inside.files / "hosts"
         inside_hosts.write_text("127.0.0.1 localhost\n192.0.2.55 new.example\n")
         eventually(lambda: self.dig(inside, "new.example") == "192.0.2.55")
@@ -159,7 +159,7 @@ class LocalFiles(NamespaceCase):
                 explained = server.ask_control("explain h59999.example")
                 slowest = max(slowest, time.monotonic() - began)
             self.assertEqual(f"{network}.0.234.95", self.dig(inside, "h59999.example"))
-            # Reading the file takes longer, also by the release build.
+            # Reading the file takes longer, even in the release build.
             self.assertLess(slowest, 0.25 * paths.slack())
 
     def test_a_name_that_comes_into_hosts_no_longer_comes_from_the_cache(self):
@@ -172,7 +172,7 @@ class LocalFiles(NamespaceCase):
         self.dig(inside, "shop.lab.example")
         self.assertEqual(3, server.stats()["cache"]["entries"])
         (inside.files / "hosts").write_text("192.0.2.55 www.lab.example\n")
-        # Long before the cached answer expires, after 300 s.
+        # The time is long before the cached answer expires, after 300 s.
         eventually(lambda: self.dig(inside, name) == "192.0.2.55")
         self.assertEqual("", self.dig(inside, name, "AAAA"))
         self.assertEqual(1, server.stats()["cache"]["entries"])
@@ -198,7 +198,7 @@ class LocalFiles(NamespaceCase):
         zone = NSD.ZONE.replace("203.0.113.99", "203.0.113.33")
         self.own(NSD(zone=zone, host="127.0.0.3", port=53, prefix=inside.prefix)).run().wait_for("nsd started")
         server = self.serve(inside, providers=[closed_provider()], system="resolv.conf")
-        # Ourselves are left out.
+        # The daemon leaves its own address out.
         self.assertEqual(["127.0.0.2:53"], server.stats()["system"]["servers"])
         self.assertEqual("203.0.113.99", self.dig(inside, "a.any.lab.example"))
         (inside.files / "resolv.conf").write_text("nameserver 127.0.0.3\n")

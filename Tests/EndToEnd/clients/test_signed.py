@@ -1,5 +1,5 @@
-# Signed data (DNSSEC): clients with DO get every record and signature as asked directly, others get none, and programs
-# that validate work behind the daemon.
+# Signed data (DNSSEC): clients with DO get all records and signatures, others get none, and validating programs work
+# behind the daemon.
 
 import random
 import re
@@ -30,7 +30,7 @@ def dig_all(server, asked, *options):
 
 
 def content(reply):
-    """Everything that a validator needs, without order and TTLs."""
+    """The data that a validator needs, without order and TTLs."""
     answer = {(owner.lower(), type, data) for owner, _, _, type, data in reply.answer}
     authority = {
         (owner.lower(), type, data) for owner, _, _, type, data in reply.section("AUTHORITY")
@@ -81,7 +81,7 @@ class Signed(Case):
         server = self.serve()
         asked = list(questions())
         expected = dig_all(self.direct, asked, "+dnssec", "+tcp")
-        # From the upstream, and from the cache.
+        # The first reply comes from the upstream, the second one from the cache.
         for _ in range(2):
             for question, direct, reply in zip(asked, expected, dig_all(server.address, asked, "+dnssec", "+tcp")):
                 self.assertEqual(content(direct), content(reply), question)

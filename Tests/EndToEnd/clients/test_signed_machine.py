@@ -1,4 +1,5 @@
-# systemd-resolved with DNSSEC=yes on a booted machine, behind the daemon: what it validates, and what it refuses.
+# systemd-resolved with DNSSEC=yes on a booted machine behind the daemon: the names that it validates, and those that it
+# refuses.
 
 import machines
 import paths
@@ -47,14 +48,14 @@ class Validated(Case):
         self.machine.boot()
         self.machine.copy(paths.binaries / "httpdnsd", "/usr/sbin/httpdnsd")
         self.machine.write("/etc/httpdnsd/httpdnsd.toml", SETTINGS)
-        # Signed outside: the same zones on another port and in another directory.
+        # The zones are signed outside; the machine has them on another port and in another directory.
         for file in zones.directory.glob("*.signed"):
             self.machine.copy(file, f"/zones/{file.name}")
         settings = (zones.directory / "nsd.conf").read_text().replace(str(zones.directory), "/zones")
         self.machine.write("/zones/nsd.conf", settings.replace(f"@{zones.port}", "@5354"))
         self.machine.write("/etc/dnssec-trust-anchors.d/example.positive", zones.anchor)
         self.machine.write("/etc/systemd/resolved.conf", RESOLVED)
-        # A network that leads nowhere: without one, systemd-resolved sends no queries.
+        # The network leads nowhere. Without one, systemd-resolved sends no queries.
         self.machine.check("ip", "link", "add", "lan0", "type", "veth", "peer", "name", "lan1")
         self.machine.check("ip", "address", "add", "192.0.2.2/24", "dev", "lan0")
         for end in ("lan0", "lan1"):

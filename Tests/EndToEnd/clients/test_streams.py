@@ -1,5 +1,5 @@
-# DNS over TCP as RFC 7766 and 9210 have it: many questions on a connection, answers in any order, and an end to clients
-# that are idle, slow or too many.
+# DNS over TCP by RFC 7766 and 9210: many questions on a connection, answers in any order, and an end for clients that
+# are idle, slow or too many.
 
 import socket
 import struct
@@ -11,7 +11,7 @@ from paths import eventually
 from programs import Daemon
 from wire import FORMERR, Datagrams, Stream, opt, query
 
-# As in StreamConnection and StreamServer.
+# The limits of StreamConnection and StreamServer.
 IDLE, TRANSFER, IN_ALL = 10, 5, 512
 
 
@@ -120,7 +120,7 @@ class SlowReaders(StreamCase):
         with Stream(self.server.address) as warm:
             warm.ask("big.lab.example")
         with socket.socket() as client:
-            # Small buffers on this side, so that the daemon's fill up soon.
+            # The client's buffers are small, so that the daemon's fill up soon.
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             client.settimeout(0.2)
             client.connect(self.server.address)
@@ -157,7 +157,7 @@ class SlowReaders(StreamCase):
                     if sending:
                         client.send(block)
                     else:
-                        # Far below the least rate, but often enough that the daemon can always write a little.
+                        # The rate is far below the least one, but the daemon can always write a little.
                         time.sleep(0.5)
                         if not client.recv(1200):
                             break
@@ -173,7 +173,7 @@ class SlowReaders(StreamCase):
 
 class TooManyConnections(StreamCase):
     def test_clients_that_are_gone_hold_no_places(self):
-        # More than there are places, each with a question that takes a while.
+        # There are more connections than places, each with a question that takes a while.
         with Stream(self.server.address) as warm:
             warm.ask("www.lab.example")
         self.provider.fault("delay", name="gone.any.lab.example", value=4000)
@@ -215,7 +215,7 @@ class TooManyConnections(StreamCase):
                 for client in (*connections[:2], connections[3]):
                     self.assertEqual(LAB_WWW, client.ask("www.lab.example").addresses)
             self.assertEqual(evicted + 1, self.server.stats()["tcp"]["evicted"])
-            # Datagrams are not concerned.
+            # The limits do not apply to datagrams.
             with Datagrams(self.server.address) as client:
                 self.assertEqual(LAB_WWW, client.ask("www.lab.example").addresses)
         finally:

@@ -1,5 +1,5 @@
-# Several daemons share the answers of one provider by a real Redis: each name is asked for once, also if one of them
-# dies, and only answers that they have made themselves are used.
+# Several daemons share the answers of one provider by a real Redis: each name is asked for once, also if a daemon dies,
+# and only answers of members are used.
 
 import re
 import signal
@@ -37,7 +37,7 @@ class Fleet(FleetCase):
         for secret in (b"lab", b"example", b"json", socket.gethostname().encode(), bytes([192, 0, 2, 50])):
             self.assertNotIn(secret, value)
         self.assertLessEqual(int(self.redis.command("pttl", entry)), 60_000)
-        # The TTL is what is left.
+        # The TTL is the remaining one.
         time.sleep(1.1)
         late = self.member()
         self.assertLess(int(dig(late, "a.lab.example", "A").answer[0][1]), 60)
@@ -98,13 +98,13 @@ class Fleet(FleetCase):
         self.address(one, "d.lab.example")
         entry = self.redis.entries()[0]
         value = self.redis.command("get", entry)
-        # Of another entry.
+        # The value belongs to another entry.
         self.provider.record("e.lab.example", "A", "192.0.2.52", ttl=60)
         self.address(one, "e.lab.example")
         foreign = next(key for key in self.redis.entries() if key != entry)
         self.redis.put(foreign, value)
         self.assertEqual(["192.0.2.52"], self.address(other, "e.lab.example"))
-        # Changed.
+        # The value was changed.
         self.redis.put(entry, value[:40] + bytes([value[40] ^ 1]) + value[41:])
         self.assertEqual(["192.0.2.50"], self.address(other, "d.lab.example"))
         self.assertEqual({"unauthenticated": 2}, other.figures["refused"])
@@ -121,11 +121,11 @@ class Fleet(FleetCase):
             self.assertEqual(["192.0.2.50"], self.address(other, "a.lab.example"))
             self.assertEqual((1, 0), (other.figures["in_use"], other.figures["trips"]))
             self.assertEqual(asked, self.provider.asked("a.lab.example"))
-            # Its keys are the fleet's again.
+            # The keys are used by the fleet again.
             third = self.member()
             self.assertEqual(["192.0.2.50"], self.address(third, "a.lab.example"))
             self.assertEqual(1, third.figures["answers"])
-        # A lease without an end is none.
+        # A lease without an end does not count.
         self.redis.command("del", entry)
         self.redis.command("set", entry + ":l", "x")
         last = self.member()
@@ -152,7 +152,7 @@ class Fleet(FleetCase):
         ctl(one, "flush", "a.lab.example")
         self.assertEqual(["192.0.2.70"], self.address(one, "a.lab.example"))
         self.assertEqual(["192.0.2.50"], self.address(other, "a.lab.example"))
-        # The new answer is the fleet's.
+        # The new answer is shared by the fleet.
         self.assertEqual(["192.0.2.70"], self.address(self.member(), "a.lab.example"))
         self.assertEqual(2, self.provider.asked("a.lab.example"))
 
@@ -184,7 +184,7 @@ class Fleet(FleetCase):
         ctl(one, "flush", "--fleet", "a.lab.example")
         away.up()
         self.assertEqual(["192.0.2.70"], self.address(away, "a.lab.example"))
-        # It is carried out once: what was learned since stays over the next start.
+        # The flush is carried out once, so answers that were learned since survive the next start.
         away.stop()
         self.provider.record("a.lab.example", "A", "192.0.2.71", ttl=600)
         self.redis.command("flushall")
@@ -204,7 +204,7 @@ class Fleet(FleetCase):
         self.redis.command("publish", prefix() + "f", "")
         eventually(lambda: one.figures["refused"] == {"malformed": 2, "unknown-key": 1})
         self.assertIn("cache      1 entries", ctl(one, "status").stdout)
-        # Whoever orders a flush is told whether Redis has it.
+        # The operator that orders a flush learns whether Redis has it.
         self.redis.command("config", "set", "maxmemory", "1")
         refused = ctl(one, "flush", "--fleet", "--all")
         self.assertNotEqual(0, refused.returncode)
@@ -242,7 +242,7 @@ class Fleet(FleetCase):
         for key in self.redis.keys():
             self.assertTrue(key.startswith((prefix(), prefix(other))), key)
         self.assertEqual(2, self.provider.asked("a.lab.example"))
-        # Each counts its own members, and is not told of what concerns the other one.
+        # Each fleet counts its own members, and learns nothing of the other one.
         eventually(lambda: [member.figures["members"] for member in (*ours, *theirs)] == [2] * 4, within=12)
         self.assertEqual(0, ctl(ours[0], "flush", "--fleet", "--all").returncode)
         time.sleep(0.2)
@@ -259,7 +259,7 @@ class Fleet(FleetCase):
         self.assertEqual({}, late.figures["refused"])
 
     def test_members_whose_providers_differ_share_nothing(self):
-        """What leads to other answers, or goes another way."""
+        """Members share answers only if their providers' settings lead to the same answers by the same path."""
         plain = self.provider.provider("json")
         with socket.socket() as closed:
             closed.bind(("127.0.0.1", 0))
@@ -274,7 +274,7 @@ class Fleet(FleetCase):
                 eventually(lambda: member.is_sharing)
                 reply = dig(member, "a.lab.example", "A")
                 if "proxy" in keys:
-                    # It does not get there, and has nothing of those that do.
+                    # The proxy does not work, and the member gets no shared answer.
                     self.assertEqual("SERVFAIL", reply.status)
                 else:
                     self.assertEqual("NOERROR", reply.status)
@@ -390,7 +390,7 @@ class Fleet(FleetCase):
         time.sleep(10)
         asked = self.provider.asked("brief.lab.example")
         print(f"    {asked} requests of three members for two types in 10 s, TTL 4 s")
-        # A and AAAA. Alone, each would ask for each of them more than three times.
+        # The limit is for A and AAAA. Alone, each member would ask for each of them more than three times.
         self.assertLessEqual(asked, 12)
         for member in members:
             self.assertEqual(["192.0.2.53"], self.address(member, "brief.lab.example"))

@@ -1,5 +1,5 @@
-# What a member of a fleet does while Redis stands still, refuses, is slow, or loses its connection: the first questions
-# wait a little, and then it works alone.
+# A member of a fleet while Redis hangs, refuses, is slow, or loses its connection: the first questions wait a little,
+# and then the member works alone.
 
 import re
 import signal
@@ -17,7 +17,7 @@ from programs import ctl
 
 
 class Slow:
-    """A TCP port that leads to a UNIX socket. What comes from there waits for `seconds`."""
+    """A TCP port that leads to a UNIX socket. Data from the socket waits for `seconds`."""
 
     def __init__(self, path, seconds):
         self.path, self.seconds = path, seconds
@@ -64,7 +64,7 @@ class Slow:
 
 
 class Cut(Slow):
-    """Ends each connection in the middle of a reply, once this many bytes have come from there; None: never."""
+    """Ends each connection in the middle of a reply, after `after` bytes from the socket; None: never."""
 
     def __init__(self, path):
         super().__init__(path, 0)
@@ -87,7 +87,7 @@ class Faults(FleetCase):
         return super().member(redis, read_timeout=None, **options)
 
     def ask_new(self, daemon, count, prefix):
-        """Milliseconds for each of `count` new names, on one socket."""
+        """The milliseconds for each of `count` new names, on one socket."""
         for number in range(count):
             self.provider.record(f"{prefix}{number}.lab.example", "A", "192.0.2.51", ttl=60)
         took = []
@@ -159,7 +159,7 @@ class Faults(FleetCase):
                 if end:
                     self.redis.command(*end.split())
                 eventually(lambda: member.is_sharing, within=8)
-        # Another one is used meanwhile.
+        # The members use another server meanwhile.
         other = self.own(Redis()).up()
         both = self.member(redis=[self.redis.server, other.server])
         self.redis.command(*f"replicaof 127.0.0.1 {free_port()}".split())
@@ -173,7 +173,7 @@ class Faults(FleetCase):
         took = self.ask_new(member, 40, "slow")
         print(f"    slowest of 40 {max(took):.2f} ms, timeouts {member.figures['timeouts']}")
         self.assertEqual(0, member.figures["timeouts"])
-        # It becomes slow while it is used.
+        # The server becomes slow while it is used.
         slow.seconds = 0
         eventually(lambda: member.is_sharing, within=5)
         slow.seconds = 0.05
@@ -187,7 +187,8 @@ class Faults(FleetCase):
         self.assertIn(f"| {self.redis.server} used", ctl(both, "status").stdout)
 
     def under_load(self, member, seconds, prefix, rate=100):
-        """New names at this rate; the names' number, milliseconds and response code, by the time of the question."""
+        """Asks for new names at this rate; returns each name's number, milliseconds and response code, by the time of
+        the question."""
         count = int(rate * seconds)
         for number in range(count):
             self.provider.record(f"{prefix}{number}.lab.example", "A", "192.0.2.51", ttl=60)
@@ -256,7 +257,7 @@ class Servers(FleetCase):
         self.address(member, "a.lab.example")
         first.up()
         self.changed()
-        # This one has seen the first server only.
+        # This member has seen the first server only.
         other = self.member(redis=first.server)
         self.assertEqual(0, ctl(other, "flush", "--fleet", "a.lab.example").returncode)
         eventually(lambda: f"| {first.server} used" in ctl(member, "status").stdout, within=15, what="it returns")
@@ -264,13 +265,13 @@ class Servers(FleetCase):
         self.assertEqual(["192.0.2.70"], self.address(member, "a.lab.example"))
         self.assertEqual(0, member.figures["trips"])
         member.wait_for(f"answers are shared with the fleet by Redis at {re.escape(first.server)}")
-        # One that takes no writes is none to return to.
+        # A member does not return to a server that refuses writes.
         first.command("replicaof", "127.0.0.1", free_port())
         for number in range(4):
             self.address(member, f"new{number}.lab.example")
         eventually(lambda: f"| {self.redis.server} used" in ctl(member, "status").stdout, within=15)
         since = len(member.log)
-        # It is tried after 20 s, as it has been returned to once.
+        # The member tries it after 20 s, because it has returned to it once.
         time.sleep(22)
         self.assertIn(f"| {self.redis.server} used", ctl(member, "status").stdout)
         self.assertEqual("", member.log[since:])

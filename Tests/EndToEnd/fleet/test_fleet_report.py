@@ -1,4 +1,4 @@
-# What `httpdnsctl fleet` and doctor say of a fleet, and the files for its Redis in etc/redis.
+# The reports of `httpdnsctl fleet` and doctor, and the Redis files in etc/redis.
 
 import json
 import socket
@@ -49,7 +49,7 @@ class Report(Case):
         self.assertRegex(said, r"(?m)^fleet +site here \| unix:.* used$")
         self.assertRegex(said, r"(?m)^members +2 \| site here 2 \| version ")
         self.assertRegex(said, r"(?m) this one$")
-        # The default user may do anything.
+        # The default user may run every command.
         self.assertIn("FLUSHALL", report["excess_rights"])
         self.assertIn("may do more than it needs: KEYS, FLUSHALL", ctl(members[0], "doctor").stdout)
         eventually(lambda: members[0].figures["members"] == 2, what="it counts both members")

@@ -1,5 +1,4 @@
-# What a fleet counts and finds together: a provider's budget and quota, how often a name is asked, and addresses that are
-# forged.
+# The shared state of a fleet: a provider's budget and quota, the demand for a name, and forged addresses.
 
 import json
 import socket
@@ -19,7 +18,7 @@ from test_hijack import BANK, Played
 
 
 class Counting(FakeProvider):
-    """Answers each question with one address after `delay` seconds, and knows when it was asked."""
+    """A provider that answers each question with one address after `delay` seconds, and records the times."""
 
     def __init__(self, delay=0):
         self.times, self.delay = [], delay
@@ -38,7 +37,7 @@ class Counting(FakeProvider):
                 b"%d\r\n\r\n" % len(body) + body)
 
     def most(self, begin, end):
-        """The most requests of a second that begins within these times."""
+        """The largest number of requests in any second that begins between these times."""
         times = sorted(each for each in self.times if begin <= each < end + 1)
         return max((sum(first <= each < first + 1 for each in times) for first in times if first <= end), default=0)
 
@@ -66,7 +65,7 @@ class Together(Case):
         return members
 
     def press(self, members, rate, seconds, prefix):
-        """New names at this rate, in turn at the members; how many have been answered, by response code."""
+        """Asks for new names at this rate, in turn at the members; returns the number of replies by response code."""
         clients = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in members]
         for client, member in zip(clients, members):
             client.connect(member.address)
@@ -96,7 +95,7 @@ class Together(Case):
 
     def test_a_budget_holds_for_all_members_and_without_redis_as_well(self):
         members = self.members(4, budget="50/s", **{"when-used-up": "system"})
-        # Each knows how many they are.
+        # The members learn the size of the fleet.
         time.sleep(10.5)
         begin = time.monotonic()
         codes = self.press(members, 150, 5, "together")
@@ -108,7 +107,7 @@ class Together(Case):
         codes = self.press(members, 150, 3, "alone")
         print(f"    at most {together} a second together, {self.provider.most(died, died + 2)} after Redis died")
         self.assertEqual({0: 450}, codes)
-        # A busy machine sends some of the requests up to 100 ms late: their seconds have more.
+        # A busy machine sends some of the requests up to 100 ms late, so some seconds have more.
         self.assertLessEqual(together, 52 if paths.is_full else 56)
         self.assertGreaterEqual(asked, 4 * 50)
         self.assertLessEqual(self.provider.most(died, died + 2), 60)
@@ -116,11 +115,11 @@ class Together(Case):
         self.assertGreater(sum(member.figures["deferred"] for member in members), 100)
 
     def test_a_shared_budget_is_used_although_another_provider_may_answer_first(self):
-        """What an account may be asked is asked: no other provider is asked while a request waits for its turn."""
+        """The account's whole budget is used: no other provider gets a request that waits for its turn."""
         other = Counting(delay=0.03)
         self.addCleanup(other.close)
         members = self.members(3, budget="10/s", others=[other.provider("json", "other")])
-        # Each knows how many they are.
+        # The members learn the size of the fleet.
         time.sleep(10.5)
         for rate in (14, 30):
             with self.subTest(rate=rate):
@@ -139,18 +138,18 @@ class Together(Case):
         for number in range(10):
             dig(members[0], f"billed{number}.example", "A")
         members[0].wait_for("is over its quota")
-        # The other one hears of it although it has asked nothing.
+        # The other member learns of it although it has asked nothing.
         members[1].wait_for("is over its quota", within=25)
         asked = len(self.provider.times)
         more = dig(members[1], "more.example", "A")
         self.assertEqual(("SERVFAIL", []), (more.status, more.answer), "a used-up quota is no reason for plain DNS")
         self.assertEqual(asked, len(self.provider.times))
-        # Both show the sum, and what they have sent themselves.
+        # Both show the sum, and their own questions.
         for member, own in zip(members, (10, 0)):
             shown = json.loads(ctl(member, "providers", "--json").stdout)["providers"][0]["billed"]
             self.assertEqual((10, 1.0, own), (shown["fleet"], shown["quota_share"], sum(shown["day"].values())))
             self.assertIn("quota 10/day, 100.0 % used by the fleet (10)", ctl(member, "providers").stdout)
-        # A sum that no member has made is none.
+        # A sum that no member has made does not count.
         [sums] = self.redis.of_kind("q")
         sealed = self.redis.command("get", sums)
         self.redis.command("set", sums, "nan")
@@ -173,7 +172,7 @@ class Together(Case):
         eventually(lambda: [self.billed(member) for member in members] == [6, 6], within=25)
 
     def test_a_sum_is_counted_anew(self):
-        """A third member has counted what the others have not."""
+        """A third member has counted questions that the others have not."""
         members = self.members(3, quota="10/day")
         for number in range(8):
             dig(members[2], f"third{number}.example", "A")

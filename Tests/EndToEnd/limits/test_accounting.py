@@ -1,5 +1,5 @@
-# Every question is accounted for, at every moment, whatever providers and clients do: clients that vanish, connections
-# cut in the midst of answers, and every fault of the lab at once.
+# The accounting identity holds at every moment, whatever providers and clients do: clients that vanish, connections cut
+# in the middle of replies, and every fault of the lab at once.
 
 import random
 import socket
@@ -12,7 +12,7 @@ from cases import Case
 from paths import eventually
 from wire import Datagrams, Stream, opt, query
 
-# At least so long and so often, on a machine however busy.
+# The least duration and the least number of samples, also on a busy machine.
 SECONDS, SAMPLES, CLIENTS = 8, 50, 6
 FAULTS = [
     ("none", None), ("delay", 50), ("delay", 700), ("hang", None), ("reset", None), ("garbage", None), ("empty", None),
@@ -34,7 +34,7 @@ class Accounting(Case):
                 domain = f"{fault}.example" if fault in SLOW else "any.lab.example"
                 name = f"{fault}{number}-{copy}.{domain}"
                 self.names.append(name)
-                # Some faults hit every provider, some only one.
+                # Some faults affect every provider, some only one.
                 if fault != "none":
                     self.provider.fault(fault, name=name, value=value, provider=(None, "json", "doh")[copy % 3])
         kinds = [self.provider.provider(kind) for kind in ("json", "doh", "dnspod")]
@@ -65,7 +65,7 @@ class Accounting(Case):
             if chance.random() < 0.5:
                 client.receive()
             if chance.random() < 0.5:
-                # Reset instead of a polite end.
+                # The client resets the connection instead of closing it.
                 client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     def half_a_question(self, chance):
@@ -83,7 +83,7 @@ class Accounting(Case):
                 continue
 
     def provoke(self):
-        """Meets every failure once: under the load, a provider with an open breaker may not be asked for it."""
+        """Causes every failure once, because under load no request may reach a provider with an open breaker."""
         with Datagrams(self.server.address, timeout=5) as client:
             client.ask("www.lab.example")
         for kind, prefix in (("reset", "reset"), ("garbage", "garbage"), ("status", "status11"), ("throttled", "status12")):

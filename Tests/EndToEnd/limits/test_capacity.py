@@ -1,6 +1,6 @@
-# Many names at once, slow names and names that hang: what the providers can answer is answered, and clients that ask
-# little do not notice those that ask much. Each story prints a row for each client: answered by a provider, by plain DNS,
-# SERVFAIL and unanswered, and the median and the 99th percentile in milliseconds.
+# Many names at once, slow names and hung names: the providers' answers reach the clients, and clients with few
+# questions do not notice those with many. Each story prints a row for each client: answered by a provider, by plain
+# DNS, SERVFAIL and unanswered, and the median and the 99th percentile in milliseconds.
 
 import json
 import shutil
@@ -60,7 +60,7 @@ class CapacityProvider(Program):
 
 
 class DNSdist(Nameserver):
-    """The neighbour that plays the stories over HTTP/2: it forwards each question to the same provider."""
+    """The peer that plays the stories over HTTP/2: it forwards each question to the same provider."""
 
     def __init__(self, provider):
         super().__init__("dnsdist")
@@ -93,7 +93,7 @@ def row(asker):
 
 
 def run(server, askers, patience=6.0):
-    """Lets the clients ask; a row for each."""
+    """Runs the clients; returns a row for each."""
     ask(server, askers, patience)
     return [row(asker) for asker in askers]
 
@@ -104,7 +104,7 @@ def tell(story, askers, rows):
 
 
 class Capacity(Case):
-    """Not a test by itself: a system resolver that answers everything."""
+    """The base of the tests, with a system resolver that answers everything."""
 
     def setUp(self):
         self.system = FakeNameserver(
@@ -114,7 +114,7 @@ class Capacity(Case):
 
     def files(self):
         directory = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        # The daemon reads it as another user.
+        # The daemon reads the directory as another user.
         directory.chmod(0o755)
         authority = Authority(directory / "authority")
         return [*authority.certificate("provider.example"), authority.ca_file]
@@ -131,7 +131,7 @@ class Capacity(Case):
     def serve_by(self, providers, sections="", source="127.0.0.1", namespace=None, **options):
         server = self.daemon(
             providers, system=[self.system.server], sections="[probe]\nenabled = false\n" + sections, **options)
-        # The first moments of a network, and the first measurements.
+        # The daemon passes the first moments of a network and makes its first measurements.
         first = Asker("first", source, self.names("n{}.first.example"), 20, rate=20, namespace=namespace)
         self.ask("", server, [first])
         return server
@@ -152,7 +152,7 @@ class Capacity(Case):
 
 
 class Bursts(Capacity):
-    """Many names at once, and many a second, of one domain."""
+    """Many names of one domain, at once and at a high rate."""
 
     expected_seconds = 40
 
@@ -192,14 +192,14 @@ class Bursts(Capacity):
 
 
 class EveryName:
-    """The names of a stand-in: all have the provider's address."""
+    """Names of a stand-in, all with the provider's address."""
 
     def get(self, name):
         return Entry(tuple(PROVIDER))
 
 
 class AccountBursts(Vendors, Capacity):
-    """Many names at once over HTTP/1.1 by vendors' accounts, which answer several names in a request."""
+    """Many names at once over HTTP/1.1 at vendors' accounts that take several names in a request."""
 
     expected_seconds = 20
 
@@ -219,7 +219,7 @@ class AccountBursts(Vendors, Capacity):
 
 
 class Neighbours(Capacity):
-    """Clients beside one that asks much, or what hangs."""
+    """Clients beside one with many questions, or with hung names."""
 
     expected_seconds = 55
 
@@ -246,7 +246,7 @@ class Neighbours(Capacity):
                     self.ask(f"(b) A 500/s of corp.com, {name}", peer, [much("A, dnsdist"), little("B, dnsdist")])
 
     def test_neighbours_in_one_prefix(self):
-        """The same in one IPv6 /64."""
+        """The neighbours are in one IPv6 /64."""
         seconds = 8 if paths.is_full else 4
         namespace = Namespace()
         self.addCleanup(namespace.remove)
@@ -329,7 +329,7 @@ resolver = "corp"
 
 
 class Slow(Capacity):
-    """(h) A provider that becomes slow, and recovers."""
+    """Story (h): a provider becomes slow, and recovers."""
 
     expected_seconds = 60
 

@@ -1,5 +1,5 @@
-# Clients that want the daemon to stop serving others: by asking without reading, without end, or by taking all that can
-# be taken. Those who behave must not notice.
+# Clients that try to stop the daemon from serving others: they ask without reading, ask without end, or take every
+# resource. Other clients must not notice.
 
 import os
 import re
@@ -14,9 +14,9 @@ from paths import eventually
 from programs import Daemon
 from wire import NOERROR, Datagrams, Stream, query
 
-# StreamConnection.maxUnsentBytes and one answer more.
+# StreamConnection.maxUnsentBytes and one more answer.
 UNSENT_PER_CLIENT = 320 * 1024
-# Asked for addresses only, and not there.
+# A provider that takes only address questions, at a port without a listener.
 NOBODY = {"name": "nobody", "dialect": "dnspod", "url": "http://127.0.0.1:1/d"}
 
 
@@ -35,7 +35,7 @@ def cpu_seconds(server):
 
 
 class LargeAnswers(Case):
-    """57 KB of TXT in the cache."""
+    """A daemon with 57 KB of TXT in the cache."""
 
     def setUp(self):
         self.records = [("huge.example", 16, 600, b"\xff" + b"%05d" % number + b"x" * 250) for number in range(210)]
@@ -47,14 +47,14 @@ class LargeAnswers(Case):
             self.assertEqual(210, len(client.ask("huge.example", "TXT").answers))
 
     def asker(self, count, name="huge.example"):
-        # Little room on this side, so that the daemon has to wait.
+        # The client's buffer is small, so that the daemon has to wait.
         client = Stream(self.server.address, receive_buffer=16384)
         self.addCleanup(client.socket.close)
         client.socket.sendall(frame(query(name, "TXT")) * count)
         return client
 
     def settled(self):
-        """Waits until no more questions are taken."""
+        """Waits until the daemon reads no more questions."""
         seen = []
 
         def unchanged():
@@ -63,14 +63,14 @@ class LargeAnswers(Case):
         eventually(unchanged, every=0.03)
 
     def test_a_client_that_reads_late_has_every_answer(self):
-        """Questions that were read from the socket while its answers were held up are not forgotten."""
+        """The daemon keeps questions that it has read while their answers were held up."""
         client = self.asker(400)
         self.settled()
         for _ in range(400):
             self.assertEqual(NOERROR, client.receive().rcode)
 
     def test_a_client_that_waits_for_many_large_answers_is_no_slow_reader(self):
-        """They come at once, from one fetch, and more than the kernel takes."""
+        """The answers come at once, from one fetch, and exceed the kernel's buffer."""
         self.records[:] = [("fresh.example", *record[1:]) for record in self.records]
         client = self.asker(60, "fresh.example")
         self.settled()
@@ -90,7 +90,7 @@ class AskingWithoutEnd(Case):
     expected_seconds = 6
 
     def test_names_of_our_own_over_tcp(self):
-        """They are answered by the thread that fetches; others get their turn there."""
+        """The fetching thread answers these names; other clients get their turn there."""
         provider = self.lab()
         server = self.daemon([provider.provider("json")])
         stop = threading.Event()
@@ -141,7 +141,7 @@ class NoDescriptors(Case):
             operator.connect(str(server.control))
             operator.sendall(b"stats --json\n")
             before = cpu_seconds(server)
-            # Measured over a time, because it is about doing nothing.
+            # The test measures an idle daemon, so time has to pass.
             time.sleep(1)
             self.assertLess(cpu_seconds(server) - before, 0.1)
             for client in clients:
@@ -149,7 +149,7 @@ class NoDescriptors(Case):
             self.assertIn(b'"schema":1', operator.recv(65536))
 
     def test_a_start_with_too_few_says_so(self):
-        """However few they are: an exit code and a reason, or all is well."""
+        """A start with few descriptors either succeeds or ends with an exit code and a reason."""
         for count in range(5, 30):
             server = Daemon([NOBODY], prefix=("prlimit", f"--nofile={count}:{count}"))
             server.expected_exit = 1

@@ -1,4 +1,4 @@
-# What the daemon costs without queries.
+# The costs of a daemon without queries.
 
 import time
 from pathlib import Path
@@ -11,9 +11,9 @@ from wire import Datagrams, Stream
 
 MAX_ANONYMOUS_KIB = 8 * 1024
 WATCHED_SECONDS = 5
-# Questions of the test itself, or the kernel's own business with a thread.
+# The tolerance for the test's own questions and for the kernel's work on a thread.
 TOLERANCE = 2
-# TCP clients and connections to providers are closed after this.
+# The time-out of idle TCP clients and of idle connections to providers.
 LONGEST_IDLE_SECONDS = 10
 
 
@@ -28,7 +28,7 @@ class Watched(Case):
         return sum(status(task / "status", "voluntary_ctxt_switches") for task in tasks)
 
     def assertQuiet(self, server):
-        """The one place where a test has to let time pass: nothing may happen meanwhile."""
+        """Checks that nothing happens; only here must a test let time pass."""
         before = self.wakeups(server)
         until = time.monotonic() + WATCHED_SECONDS
         while (rest := until - time.monotonic()) > 0:
@@ -79,9 +79,9 @@ class OutOfUse(Watched):
             for _ in range(4):
                 for name in names:
                     self.assertEqual({"192.0.2.99"}, client.ask(name).addresses)
-        # They are fetched ahead for a few seconds, and then no more.
+        # The names are refreshed for a few seconds, and then no more.
         eventually(lambda: server.stats()["prefetch"]["succeeded"] >= len(names))
-        # Ten unread refreshes, each after a TTL of a second.
+        # The ten unread refreshes come after a TTL of a second each.
         self.without_connections(server, after=10)
         self.assertQuiet(server)
         stats = server.stats()

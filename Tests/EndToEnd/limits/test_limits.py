@@ -1,5 +1,5 @@
-# What happens at the bounds: too many questions, names, connections and descriptors at once. Everyone who can be
-# answered is, the others hear so in time, and afterwards all is well again.
+# The limits of questions, names, connections and descriptors: all possible answers are given, the other clients get a
+# failure in time, and the daemon recovers.
 
 import os
 import random
@@ -16,7 +16,7 @@ from paths import eventually
 from programs import Daemon, ctl
 from wire import Datagrams, Stream, opt, query
 
-# StreamConnection.maxInFlight; what stub resolvers wait.
+# StreamConnection.maxInFlight, and the time-out of stub resolvers.
 IN_FLIGHT, PATIENCE = 64, 5
 
 
@@ -24,7 +24,7 @@ class Flood(Case):
     expected_seconds = 8
 
     def test_more_names_at_once_than_are_asked(self):
-        """Every question is answered within a client's patience, though no upstream says anything."""
+        """Every question gets a reply within a client's patience, though no upstream replies."""
         provider = self.lab()
         provider.fault("hang")
         server = self.daemon([provider.provider("json"), provider.provider("doh")])
@@ -40,7 +40,7 @@ class Flood(Case):
             self.assertEqual({wire.SERVFAIL}, {reply.rcode for reply in replies})
             errors += [reply.extended_error for reply in replies]
         self.assertLess(time.monotonic() - began, PATIENCE * paths.slack())
-        # 14: not ready (RFC 8914), for those that found no connection.
+        # The code 14 means not ready (RFC 8914): the request found no connection.
         self.assertLessEqual(set(errors), {14, 22, 23})
         eventually(lambda: server.stats()["inflight"] == 0)
         self.assertSums(server.stats())
@@ -85,7 +85,7 @@ class Descriptors(Case):
             self.addCleanup(clients[-1].socket.close)
         with Datagrams(server.address) as client:
             self.assertEqual(LAB_WWW, client.ask("www.lab.example").addresses)
-            # No descriptor for a request is a failure in time, too.
+            # A missing descriptor for a request is a failure in time, too.
             self.assertIn(client.ask("miss.any.lab.example").rcode, (wire.NOERROR, wire.SERVFAIL))
         for stream in clients:
             stream.socket.close()
@@ -149,7 +149,7 @@ class Restless(Case):
 @unittest.skipUnless(os.geteuid() == 0, "a network namespace needs root")
 class NoNetwork(Case):
     def test_without_any_route(self):
-        """As on a laptop that is offline: a failure at once, no upstream is queried, and no harm is done."""
+        """An offline laptop: a failure at once, no upstream is queried, and the daemon stays intact."""
         inside = Namespace()
         self.addCleanup(inside.remove)
         away = {"name": "away", "dialect": "json", "url": "http://203.0.113.1/resolve"}

@@ -20,7 +20,7 @@ from programs import Nginx, Program
 from slow_provider import name_of
 
 PROVIDERS, SYSTEM = {"192.0.2.7"}, "192.0.2.222"
-# Names a second that are answered, and of how many registrable domains.
+# The rate of good names per second, and the number of their registrable domains.
 GOOD_RATE, GOOD_DOMAINS = 25, 20
 # The addresses of the clients that ask for hung names.
 ONE, FIFTY = ["127.0.0.1"], [f"127.0.0.{number}" for number in range(2, 52)]
@@ -45,7 +45,7 @@ class SlowProvider(Program):
 
 
 class Load:
-    """Asks at fixed rates and notes what came of it."""
+    """Asks at fixed rates and records the replies."""
 
     def __init__(self, server, sources):
         self.clients = [wire.Datagrams(server.address, source=source) for source in sources]
@@ -57,7 +57,7 @@ class Load:
             client.socket.close()
 
     def run(self, seconds, hung_rate):
-        """(seconds, reply) of each good name, in order; None for what never came."""
+        """Returns (seconds, reply) of each good name in order; the reply is None if it never came."""
         began = time.monotonic()
         sent, results, hung, good = {}, {}, 0, 0
         with selectors.DefaultSelector() as selector:
@@ -92,7 +92,7 @@ def p99(results):
 
 
 class Slow(Case):
-    """Not a test by itself: two providers and a system resolver that answers everything."""
+    """The base of the tests, with two providers and a system resolver that answers everything."""
 
     def setUp(self):
         self.system = FakeNameserver(
@@ -103,7 +103,7 @@ class Slow(Case):
     def secure(self):
         """The same providers over HTTP/2, by nginx."""
         directory = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        # The daemon reads it as another user.
+        # The daemon reads the directory as another user.
         directory.chmod(0o755)
         authority = Authority(directory / "authority")
         certificate, key = authority.certificate("provider.example")
@@ -125,7 +125,7 @@ class Slow(Case):
 
 
 class Hung(Slow):
-    """20 and 300 names a second of one zone that no provider answers."""
+    """The tests ask for 20 and 300 names a second of one zone that no provider answers."""
 
     expected_seconds = 120
 
@@ -133,7 +133,7 @@ class Hung(Slow):
         server = self.daemon(providers, system=[self.system.server], sections="[probe]\nenabled = false\n")
         load = Load(server, sources)
         self.addCleanup(load.close)
-        # The first moments of a network, and the first measurements.
+        # The daemon passes the first moments of a network and makes its first measurements.
         load.run(4, 0)
         seconds = 60 if paths.is_full else 8
         usual = load.run(seconds, 0)
@@ -146,7 +146,7 @@ class Hung(Slow):
         self.assertSums(server.stats())
         print(f"{rate}/s of {len(sources)}: p99 {1000 * p99(usual):.1f} ms, {1000 * p99(attacked):.1f} ms;",
               [stand.counts for stand in self.stands], file=sys.stderr)
-        # The short run shares the machine with other tests; its slowest of 200 names says nothing about us.
+        # The short run shares the machine with other tests, so its slowest of 200 names is not a measure.
         if paths.is_full:
             self.assertLessEqual(p99(attacked), 1.5 * p99(usual))
 
@@ -183,7 +183,7 @@ class Late(Slow):
     def late(self, providers, connections):
         server = self.daemon(providers[:1], sections="[probe]\nenabled = false\n")
         with wire.Datagrams(server.address) as client:
-            # The connections that there are when the names are asked.
+            # These questions open the connections over which the slow names are asked.
             for number in range(8):
                 self.assertEqual(PROVIDERS, client.ask(f"n{number}.good.example").addresses)
         before, opened = self.stands[0].counts["late"], server.stats()["providers"][0]["connections"]["opened"]
@@ -199,7 +199,7 @@ class Late(Slow):
             self.assertEqual(PROVIDERS, client.ask("first.example.org").addresses)
 
     def test_five_names_cost_five_requests_over_http1(self):
-        # One of them has the connection that was open.
+        # One of the names has the connection that was open.
         self.late(self.plain(), 4)
 
     def test_five_names_cost_five_requests_over_http2(self):

@@ -1,5 +1,5 @@
-# etc/compose.yaml and etc/Containerfile: what they promise is what the daemon needs. Played on a booted machine, as
-# there is no Docker here: the same user, rights and places to write to.
+# etc/compose.yaml and etc/Containerfile: they give the daemon what it needs. A booted machine takes the place of
+# Docker, with the same user, rights and writable folders.
 
 import re
 
@@ -68,6 +68,6 @@ class Container(Case):
         self.assertRegex(status, r"(?m)^Uid:\t853\t853\t853\t853$")
         self.assertRegex(status, r"(?m)^CapEff:\t0+$")
         self.assertEqual(0, machine.run("test", "-e", "/var/lib/httpdnsd/cache.db").returncode)
-        # As "docker exec" does it.
+        # The command runs as with "docker exec".
         asked = machine.run(*ENTER, f"--target={pid}", "httpdnsctl", "status")
         self.assertEqual(0, asked.returncode, asked.stderr)

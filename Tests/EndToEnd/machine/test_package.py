@@ -1,5 +1,5 @@
-# What an installation brings to a machine and what it leaves behind: the Debian package and scripts/install, on a
-# booted machine each.
+# The effects of an installation and of its removal on a machine: the Debian package and scripts/install, each on a
+# booted machine.
 
 import functools
 import re
@@ -21,13 +21,13 @@ dialect = "json"
 url = "http://127.0.0.1:8080/p/lab/resolve"
 """
 
-# What lintian may say of a package that was never meant for Debian's archive.
+# The lintian tags that a package outside of Debian's archive may have.
 ACCEPTED_TAGS = {"initial-upload-closes-no-bugs"}
 
 UNITS = ("httpdnsd.service", "httpdnsd.socket", "httpdnsd-restore.service", "httpdnsd-nftset.socket",
          "httpdnsd-nftset.service")
 
-# With it, the daemon connects to the helper.
+# A rule with which the daemon connects to the helper.
 NFTSET = """
 [[rule]]
 match = ["lab.example"]
@@ -45,7 +45,7 @@ _building = threading.Lock()
 
 
 def package():
-    """Classes that run side by side share one."""
+    """The package; classes that run in parallel share one."""
     with _building:
         return _package()
 
@@ -64,7 +64,7 @@ def build_package(*options, tree=paths.ROOT):
 
 
 def field(name):
-    """Of the package's control file."""
+    """A field of the package's control file."""
     said = subprocess.run(["dpkg-deb", "--field", package(), name], capture_output=True, text=True, check=True)
     return said.stdout.strip()
 
@@ -111,7 +111,7 @@ class OnMachine(Case):
         return self.machine.check("dpkg", "--install", "/opt/httpdnsd.deb", timeout=120)
 
     def use_lab(self):
-        """As an operator does it who has a provider of his own."""
+        """Sets up a provider as an operator with a provider of his own does."""
         self.machine.write("/etc/httpdnsd/httpdnsd.toml", SETTINGS)
         self.machine.check("systemctl", "reload", "httpdnsd")
         self.assertServes()
@@ -122,7 +122,7 @@ class OnMachine(Case):
         self.assertEqual(LAB_WWW, set(self.machine.check("dig", "+short", "www.lab.example").split()))
 
     def use_helper(self):
-        """As an operator does it who has a rule with nftset. The process ID of the helper."""
+        """Sets up a rule with nftset as an operator does; returns the process ID of the helper."""
         self.machine.write("/etc/httpdnsd/httpdnsd.toml", SETTINGS + NFTSET)
         self.machine.check("systemctl", "enable", "--now", "httpdnsd-nftset.socket")
         self.machine.check("systemctl", "reload", "httpdnsd")
@@ -142,7 +142,7 @@ class OnMachine(Case):
             self.assertEqual("", self.machine.run("getent", database, "httpdnsd-nftset").stdout)
 
     def assertServes(self):
-        """A name that only the provider has is answered."""
+        """Checks that the daemon answers a name that only the provider has."""
         def answered():
             return set(self.machine.run("dig", "+short", "+tries=1", "@127.0.0.1", "www.lab.example").stdout.split())
         eventually(lambda: answered() == LAB_WWW, what="the name of the lab is answered", every=0.2)
@@ -169,7 +169,7 @@ class Package(Case):
 
     def test_the_same_programs_make_the_same_bytes(self):
         with tempfile.TemporaryDirectory() as directory:
-            # In a tree with the package of an older version, which an image must not be made of.
+            # The tree also holds the package of an older version, which must not become part of an image.
             for path in ("scripts", "etc", "CHANGELOG.md", "LICENSE", "Sources/Control/Statistics/Version.swift"):
                 to = Path(directory, path)
                 to.parent.mkdir(parents=True, exist_ok=True)
@@ -187,7 +187,7 @@ class Package(Case):
             programs = sum(Path(directory, path).stat().st_size for path in ("usr/sbin/httpdnsd", "usr/bin/httpdnsctl"))
         # Half of each program is Swift's standard library and Foundation.
         self.assertLess(programs, 48e6)
-        # With a third program, httpdnsd-nftset.
+        # The package also holds a third program, httpdnsd-nftset.
         self.assertLess(package().stat().st_size, 9.2e6)
 
     def test_changelog_program_and_package_have_one_version(self):
@@ -199,7 +199,7 @@ class Package(Case):
     def test_it_needs_packages_of_debian_only_and_no_swift(self):
         names = set(re.findall(r"(?:^|[,|] )([a-z0-9.+-]+)", field("Depends")))
         self.assertLessEqual({"libc6", "libcurl4", "libpsl5", "libsqlite3-0", "libssl3", "ca-certificates"}, names)
-        # A list newer than the one compiled into libpsl5.
+        # The package has a list newer than the one compiled into libpsl5.
         self.assertEqual("publicsuffix", field("Recommends"))
         self.assertFalse([name for name in names if "swift" in name])
 
@@ -263,7 +263,7 @@ class Installed(OnMachine):
             self.assertServes()
 
     def setUp(self):
-        # Tests start it more often than operators do.
+        # The tests start the daemon more often than operators do.
         self.machine.run("systemctl", "reset-failed", "httpdnsd")
 
     def test_one_that_can_not_start_has_failed_within_ten_seconds(self):
@@ -289,7 +289,7 @@ class Installed(OnMachine):
         self.assertLess(int(self.property("StartLimitBurst")) * cycle, limit("StartLimitIntervalUSec"))
 
     def assertGivenUp(self, within):
-        """It has failed for good in this time, and then what is to be done about it has been started."""
+        """Checks that the unit fails for good within this time, and that the restore unit is started then."""
         guarded = self.guarded()
         self.machine.check("systemctl", "daemon-reload")
         self.machine.check("systemctl", "restart", "--no-block", "httpdnsd")
@@ -315,7 +315,7 @@ class Installed(OnMachine):
                 dig +short +tries=1 +time=1 @127.0.0.1 localhost | grep -qx 127.0.0.1 || date +%s%N
             done &
             dpkg --install /opt/newer.deb >/dev/null; touch /tmp/upgraded; wait""", timeout=120).split()
-        # As long as a restart takes, which is less than a client waits before it asks again.
+        # The gap is the time of a restart, and less than a client's interval between tries.
         self.assertLess(int(lost[-1]) - int(lost[0]) if lost else 0, 2e9)
         self.assertEqual(SETTINGS, self.machine.read("/etc/httpdnsd/httpdnsd.toml").decode())
         self.assertNotIn(self.property("MainPID"), (before, "0"))
@@ -340,7 +340,7 @@ class Installed(OnMachine):
         self.assertIn("the former one goes on running", upgraded.stderr)
         self.assertEqual(before, self.property("MainPID"))
         self.assertServes()
-        # What the message says.
+        # The settings follow the message's advice.
         self.machine.write("/etc/httpdnsd/httpdnsd.toml", SETTINGS)
         self.machine.check("sh", "-c", "httpdnsd --check && systemctl restart httpdnsd")
         self.assertNotIn(self.property("MainPID"), (before, "0"))
@@ -358,7 +358,7 @@ class Installed(OnMachine):
         self.machine.check("systemctl", "enable", "--now", "httpdnsd.socket")
         self.addCleanup(self.machine.check, "sh", "-c", """
             systemctl disable httpdnsd.socket; systemctl stop httpdnsd.socket httpdnsd; systemctl start httpdnsd""")
-        # Started by the first query.
+        # The first query starts the daemon.
         self.assertServes()
         lost = self.machine.check("sh", "-c", """
             for number in $(seq 100); do
@@ -401,7 +401,7 @@ class Removed(OnMachine):
         self.assertNotEqual(0, self.machine.run("systemctl", "is-active", "httpdnsd").returncode)
         self.assertNotEqual(before, self.machine.files())
 
-        # What was kept serves again.
+        # The kept files are used again.
         self.install_package()
         self.assertServes()
         self.use_for_the_machine()
@@ -420,12 +420,12 @@ class Removed(OnMachine):
         self.install_package()
         self.assertEqual(sample, self.machine.read(settings))
         self.assertEqual("", self.machine.check("dpkg-query", "--show", "--showformat=${Conffiles}", "httpdnsd"))
-        # One that the operator has deleted stays away.
+        # A sample that the operator has deleted stays away.
         self.machine.check("rm", settings)
         self.upgrade(newer(package()))
         self.assertNotEqual(0, self.machine.run("test", "-e", settings).returncode)
         self.machine.check("dpkg", "--purge", "httpdnsd")
-        # From a version that had them as a conffile, with a change of both sides.
+        # The older version had the settings as a conffile; both sides have changed them.
         self.machine.copy(changed(package(), "0", conffile="# before\n"), "/opt/older.deb")
         self.machine.check("dpkg", "--install", "/opt/older.deb", timeout=120)
         self.assertEqual(b"# before\n", self.machine.read(settings))
@@ -439,7 +439,7 @@ class Removed(OnMachine):
         self.assertNotEqual(0, self.machine.run("test", "-e", "/etc/httpdnsd").returncode)
 
     def upgrade(self, deb):
-        """As unattended-upgrades does it: nobody answers, and a question fails."""
+        """Upgrades as unattended-upgrades does: no terminal, and a question fails."""
         self.machine.copy(deb, "/opt/upgrade.deb")
         said = self.machine.check("sh", "-c", "dpkg --install /opt/upgrade.deb </dev/null 2>&1", timeout=120)
         self.assertNotIn("onfiguration file", said)
@@ -527,7 +527,7 @@ class ByScript(OnMachine):
         self.assertEqual("disabled", self.property("UnitFileState"))
         self.assertEqual("inactive", self.property("ActiveState"))
         self.assertEqual("750", self.machine.check("stat", "-c", "%a", examples).strip())
-        # One that was started by hand gets the new program.
+        # A daemon that was started by hand gets the new program.
         self.machine.check("systemctl", "start", "httpdnsd")
         before = self.property("MainPID")
         self.script("install")

@@ -1,4 +1,4 @@
-# The daemon as a process: how it starts, refuses to start, takes new settings, and ends.
+# The daemon as a process: its start, refused starts, new settings, and its end.
 
 import os
 import re
@@ -17,7 +17,7 @@ from wire import Datagrams, Stream
 
 
 def httpdnsd(*arguments):
-    """Run to its end."""
+    """Runs httpdnsd to its end."""
     return subprocess.run(
         [paths.binaries / "httpdnsd", *map(str, arguments)], capture_output=True, text=True, timeout=paths.PATIENCE)
 
@@ -28,7 +28,7 @@ class Starting(Case):
         cls.provider = cls.share(Lab()).up()
 
     def refused(self, server):
-        """The last words of a daemon that must not start."""
+        """The log of a daemon that must not start."""
         server.expected_exit = 1
         self.own(server).run()
         self.assertEqual(1, server.process.wait(paths.PATIENCE))
@@ -52,7 +52,7 @@ class Starting(Case):
         self.assertRegex(said, rf"{server.listen[0]} \(udp\).*in use.*python3 \(pid {os.getpid()}\)")
 
     def test_port_0_is_one_port(self):
-        """The kernel's choice, the same for UDP and TCP, and said."""
+        """The kernel chooses the port, the same one for UDP and TCP, and the daemon logs it."""
         server = Daemon([self.provider.provider("json")], listen=["127.0.0.1:0"])
         self.own(server).up()
         port = int(re.search(r"listening on 127\.0\.0\.1:(\d+) ", server.log).group(1))

@@ -1,4 +1,4 @@
-# README: its commands, pasted in their order, print what README shows.
+# The README: its commands, pasted in their order, have the output that it shows.
 
 import re
 import subprocess
@@ -15,11 +15,11 @@ PASTED = "== end of a pasted block =="
 
 @dataclass
 class Block:
-    """Commands."""
+    """A block of commands."""
 
     section: str
     text: str
-    # What README shows of the output; "" if nothing.
+    # The output that README shows; "" if none.
     shown: str = ""
 
 
@@ -46,14 +46,14 @@ def of(section):
 
 
 def pattern(shown):
-    """"..." stands for anything: a line of it for any lines, and within a line for any characters."""
+    """The pattern of a shown output: a line "..." stands for any lines, and "..." within a line for any characters."""
     lines = ["(?:.*\n)*" if line == "..." else ".*".join(re.escape(part) for part in line.split("...")) + "\n"
              for line in shown.splitlines()]
     return "".join(lines)
 
 
 class Commands(test_run.Started):
-    """In a clone, as a user who has two terminals."""
+    """The commands in a clone, as a user with two terminals."""
 
     expected_seconds = 20
 
@@ -76,7 +76,7 @@ class Commands(test_run.Started):
             self.assertRegex(text, rf"\A{pattern(block.shown)}\Z", block.text)
 
 
-# What the commands find that need the Internet: exit code, and a part of the output.
+# The result of commands that need the Internet: exit code, and a part of the output.
 WITHOUT_INTERNET = {
     "httpdnsctl doctor": (1, r"(?m)^fault: nameservers: .* does not answer \(no route\)"),
     "httpdnsctl verify": (1, r"(?m)^192\.0\.2\.81 +no result: .*: not a public address"),
@@ -85,7 +85,7 @@ WITHOUT_INTERNET = {
 
 @boots_machines
 class Installation(test_package.OnMachine):
-    """On a booted machine, whose provider knows the names of example.com."""
+    """The commands on a booted machine, whose provider knows the names of example.com."""
 
     expected_seconds = 40
 
@@ -100,7 +100,8 @@ class Installation(test_package.OnMachine):
         commands = [line for block in of("Install it") for line in block.text.splitlines()]
         self.assertTrue(commands[0].startswith("sudo apt install ./"))
         for command in commands:
-            # The machine has neither sudo nor an index of Debian's packages, and all that the package needs.
+            # The machine has neither sudo nor an index of Debian's packages, and it already has the package's
+            # dependencies.
             command = command.removeprefix("sudo ").replace("apt install", "dpkg --install")
             done = self.machine.run("sh", "-c", f"cd /opt; {command}", timeout=120)
             code, printed = next(

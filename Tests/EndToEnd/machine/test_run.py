@@ -1,5 +1,5 @@
-# scripts/run, in a copy of the clone whose build does nothing: what it refuses before it builds, and what it leaves
-# behind when its terminal is closed.
+# The script scripts/run, in a copy of the clone whose build does nothing: its refusals before the build, and the
+# processes left after its terminal is closed.
 
 import contextlib
 import itertools
@@ -31,7 +31,7 @@ class Script(Case):
             shutil.copytree(paths.ROOT / name, self.clone / name)
         (self.clone / ".build").mkdir()
         (self.clone / ".build" / "release").symlink_to(paths.binaries.resolve())
-        # In place of the compiler. It says that it was called.
+        # A stand-in for the compiler, which records its calls.
         self.built = self.clone / "built"
         swift = self.clone / "bin" / "swift"
         swift.parent.mkdir()
@@ -93,12 +93,13 @@ class Started(Script):
         self.had_state = self.state.exists()
 
     def open_terminal(self, *arguments):
-        """With the script, until the end of the test."""
+        """Opens a terminal with the script until the end of the test."""
         _, terminal = self.start(*arguments)
         self.addCleanup(os.close, terminal)
 
     def start(self, *arguments):
-        """In a terminal of its own. Its process id, which is that of its session, and the terminal."""
+        """Starts the script in a terminal of its own; returns the process ID, which is that of its session, and the
+        terminal."""
         process, terminal = pty.fork()
         if process == 0:
             # A shell can't trap a signal that was ignored when it started, as under nohup.
@@ -115,7 +116,7 @@ class Started(Script):
 
     def end_session(self, session):
         for process in self.processes_of(session):
-            # It may have ended since.
+            # The process may have ended since.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
 
@@ -126,7 +127,7 @@ class Started(Script):
                 fields = (folder / "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            # State and session; a process that has ended but is not waited for is gone.
+            # The fields are state and session. A zombie counts as ended.
             if int(fields[3]) == session and fields[0] != "Z":
                 found.append(int(folder.name))
         return found
@@ -145,8 +146,8 @@ class Started(Script):
             timeout=paths.PATIENCE).stdout.split()
 
     def measure_providers(self):
-        """Until the daemon knows the latency of each, as it does some time after its start. Each lookup measures one
-        provider that is not in use."""
+        """Waits until the daemon knows the latency of each provider, as it does some time after its start. Each lookup
+        measures one provider that is not in use."""
         names = (f"unknown-{number}.lab.example" for number in itertools.count())
 
         def unmeasured():
@@ -161,7 +162,7 @@ class Running(Started):
     def test_the_end_of_the_terminal_ends_everything(self):
         process, terminal = self.start("--lab")
         self.assertEqual(2, len(self.addresses("www.lab.example")))
-        # From the shell, and from the kernel.
+        # The first signal stands for the shell's, the second one for the kernel's.
         os.kill(process, signal.SIGHUP)
         os.close(terminal)
         self.assertEqual(129, self.exit_code(process))
@@ -174,7 +175,7 @@ class Running(Started):
         self.open_terminal("--lab")
         self.measure_providers()
         self.assertEqual(["127.0.3.1"], self.addresses("bank.lab.example"))
-        # A name is probed when it is asked for again.
+        # A second query for a name causes a probe.
         eventually(lambda: self.addresses("bank.lab.example") == ["127.0.2.1"], what="the forged address is left out")
         evidence = eventually(lambda: "1 divergence" in (text := self.control("evidence").stdout) and text,
                               what="the lie is recorded")
@@ -206,7 +207,7 @@ class Running(Started):
     def test_a_signal_ends_daemon_and_lab_and_is_told(self):
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
             process, terminal = self.start("--lab")
-            # One that is stopped, for an outage, ends too.
+            # A lab that is stopped, for an outage, ends too.
             lab = int((self.clone / ".build/lab.pid").read_text().split()[0])
             os.kill(lab, signal.SIGSTOP)
             os.kill(process, number)

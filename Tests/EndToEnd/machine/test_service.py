@@ -1,5 +1,5 @@
-# The daemon as a service: whose rights it keeps, which system calls it has left, what its manager hears, and the sockets
-# that the manager hands over.
+# The daemon as a service: its user and rights, its system calls, its notices to the manager, and the sockets that the
+# manager hands over.
 
 import contextlib
 import ctypes
@@ -26,7 +26,7 @@ NOBODY = 65534
 
 
 def threads_of(daemon):
-    """What the kernel says of each thread, by the name of the line. A thread may end while it is read."""
+    """The kernel's status lines of each thread by name. A thread may end while it is read."""
     folder = f"/proc/{daemon.process.pid}/task"
     for task in os.listdir(folder):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(f"{folder}/{task}/status") as file:
@@ -224,7 +224,7 @@ class Rights(Case):
 
 
 class Manager:
-    """A service manager's socket: what was said to it, in order."""
+    """A service manager's socket, with its messages in order."""
 
     def __init__(self, path):
         self.path = str(path)
@@ -238,14 +238,14 @@ class Manager:
         return self.socket.recv(4096).decode()
 
     def until(self, start):
-        """The first that begins so; those before it are passed over."""
+        """The next message with this start; the messages before it are skipped."""
         while not (said := self.next()).startswith(start):
             pass
         return said
 
 
 class Halted:
-    """One thread of a program does nothing any more, while the others go on (ptrace(2))."""
+    """Stops one thread of a program while the others go on (ptrace(2))."""
 
     SEIZE, INTERRUPT, DETACH, ALL = 0x4206, 0x4207, 17, 0x40000000
 
@@ -274,7 +274,7 @@ class Starts(Case):
         user = STRANGER if os.geteuid() == 0 else os.geteuid()
         for path in (server.directory, server.config):
             os.chown(path, user, -1)
-        # It blocks on its first log line, because the pipe is full: all is set up but the event loop.
+        # The daemon blocks on its first log line, because the pipe is full: everything but the event loop is set up.
         nobody, full = os.pipe()
         os.set_blocking(full, False)
         for size in (65536, 1):
@@ -335,7 +335,7 @@ class Notices(Case):
                     others.sendto(b"of others", manager.path)
         _, server = self.served(path, manager)
         server.wait_for("^httpdnsd: ready: ")
-        # The loop turns: it has been said.
+        # The reply shows that the loop turns, so the notice was sent.
         self.assertEqual(0, ctl(server, "status").returncode)
         manager.until("READY=1")
 
@@ -350,11 +350,11 @@ class Notices(Case):
         serving = [int(status["Pid"]) for status in threads_of(server) if status["Name"].startswith("serve-")]
         with Halted(serving[-1]):
             manager.socket.settimeout(1.5)
-            # One may be under way, and one is given for the look before.
+            # One notice may be in flight, and one comes for the check before.
             with self.assertRaises(TimeoutError):
                 for _ in range(3):
                     manager.next()
-            # The others go on.
+            # The other threads go on.
             self.assertEqual(0, ctl(server, "status").returncode)
         manager.socket.settimeout(paths.PATIENCE)
         manager.until("WATCHDOG=1")
@@ -368,7 +368,7 @@ class Notices(Case):
             manager.next()
 
 
-# Hands over the sockets with these numbers as a service manager does: arguments are user, numbers, and the command.
+# Hands over the sockets with these numbers as a service manager does. The arguments are user, numbers, and the command.
 HAND_OVER = """
 import os, sys
 user, numbers = int(sys.argv[1]), [int(number) for number in sys.argv[2].split(",")]

@@ -38,7 +38,7 @@ class Effects(Case):
     def test_threads(self):
         for count in (1, 3):
             server = self.serve(server=f"threads = {count}")
-            # A thread names itself, when it comes to run.
+            # A thread sets its own name when it begins to run.
             wanted = {"httpdnsd", "log", *(f"serve-{number}" for number in range(count))}
             eventually(lambda: self.threads(server) == wanted, what=f"threads {wanted}")
             self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
@@ -77,7 +77,7 @@ class Effects(Case):
             ["g++", "-shared", "-fPIC", "-o", library, paths.SUPPORT / "broken-parser.cpp"], check=True)
         server = self.own(Daemon([self.provider.provider("json")], prefix=("env", f"LD_PRELOAD={library}"))).up()
         self.assertIn("system calls filtered", ctl(server, "status").stdout)
-        # Each is refused by the sound parser, too.
+        # The sound parser refuses each of these files, too.
         faults = {
             "abort": "signal 6 ended the parser in a child process",
             "segv": "signal 11 ended the parser in a child process",
@@ -98,7 +98,7 @@ class Effects(Case):
         self.assertIn("2:9: syntax: this was defined before", server.reload())
         server.config.write_text(good)
         self.assertIn("settings reloaded", server.reload())
-        # No child is left.
+        # No child process is left.
         children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text()
         self.assertEqual("", children)
 
@@ -118,7 +118,7 @@ class Effects(Case):
         lab = self.own(Lab()).up()
         lab.fault("status", value=500)
         server = self.daemon([lab.provider("json")], sections='[log]\nlevel = "debug"')
-        # Of two sites, because one may draw the status by itself.
+        # The names belong to two sites, because one site may cause the status by itself.
         for name in ("a.any.lab.example", "b.other.example"):
             dig(server, "+time=1", name, "A")
         eventually(lambda: "provider json is down: HTTP status 500" in server.log)
@@ -132,7 +132,7 @@ class Effects(Case):
             self.assertEqual(5, stranger.ask("www.lab.example").rcode)
 
 
-# A file in which every key of a provider, its template and a rule is wrong: behind it, what is said about it.
+# A file in which every key of a provider, its template and a rule is wrong; the comments hold the expected complaints.
 MISTAKES = """\
 only-listed = "yes"                         # only-listed: found "yes"; allowed: true or false
 direct-only = 1                             # direct-only: found 1; allowed: true or false
@@ -235,7 +235,7 @@ class Mistakes(Case):
 
 
 def facts(lines):
-    """Of `explain`, by their labels."""
+    """The facts of `explain` by their labels."""
     found, label = {}, ""
     for line in lines:
         label = line[:9].strip() or label
@@ -280,7 +280,7 @@ NOT_PROXIED = {key: value for key, value in os.environ.items() if not key.lower(
 
 
 class Explained(NamespaceCase):
-    """What `--check --explain` foretells, in a namespace with its own hosts and resolv.conf."""
+    """The predictions of `--check --explain`, in a namespace with its own hosts and resolv.conf."""
 
     def setUp(self):
         self.inside = self.namespace(resolv_conf="nameserver 192.0.2.53\n")
@@ -335,7 +335,7 @@ class Explained(NamespaceCase):
     def test_without_a_nameserver_and_with_one(self):
         self.settings.write_text('[[rule]]\nmatch = ["corp.example"]\nresolver = "system"\n')
         resolv_conf = self.inside.files / "resolv.conf"
-        # Only itself.
+        # The only nameserver is the daemon itself.
         resolv_conf.write_text("nameserver 127.0.0.1\n")
         self.assertRegex(self.explain("corp.example")["next"][0], "^SERVFAIL at once, with EDE 22: ")
         resolv_conf.write_text("nameserver 192.0.2.53\n")

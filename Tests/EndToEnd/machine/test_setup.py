@@ -34,7 +34,7 @@ class Machine(Case):
         self.place.write("/etc/nsswitch.conf", "hosts: dns\n")
 
     def install(self):
-        """What a package brings: a user, and a daemon that runs without a settings file."""
+        """Installs the parts of a package: a user, and a daemon that runs without a settings file."""
         self.place.run("useradd", "--system", "--user-group", "--no-create-home", "httpdnsd")
         self.own(NSD(host="127.0.0.3", port=53, prefix=self.place.prefix)).run()
         self.server = self.own(Program("httpdnsd"))
@@ -114,7 +114,7 @@ class Asked(Machine):
         self.start()
         for address in ("127.0.0.1", LAN):
             asked = self.place.run("dig", f"@{address}", "www.lab.example", "+short").stdout.split()
-            # The nameserver has another address for the name.
+            # The machine's nameserver has another address for the name.
             self.assertEqual(LAB_WWW, set(asked), address)
         self.assertEqual("nameserver 127.0.0.3\n", self.place.read("/etc/resolv.conf"))
 
@@ -138,7 +138,7 @@ class Asked(Machine):
         self.place.run("useradd", "--system", "httpdnsd")
         typist = self.ask("--account", "baidu", "--account-id", "1", "--key-file", "/etc/a.key", "--providers", "none")
         typist.wait_for("not shown: ")
-        # From the prompt on.
+        # The terminal does not echo after the prompt.
         self.assertFalse(typist.echoes)
         typist.type("\x03")
         self.assertEqual(1, typist.end())
@@ -211,7 +211,7 @@ match = ["a.example"]
 resolver = "corp"
 """
         provider = '[[provider]]\nname = "own"\nurl = "https://192.0.2.1/hunter2"\ndialect = "doh"\n'
-        # Of clients that are none by the answers, and for a provider that is gone.
+        # The view has clients that the answers do not allow, and the rule names a removed provider.
         lost = ('\n[[view]]\nname = "children"\nclients = ["192.0.2.128/25"]\n'
                 '\n[[rule]]\nmatch = ["b.example"]\nresolver = "own"\n')
         self.place.write(FILE, provider + kept + lost)
@@ -427,7 +427,7 @@ class Meanwhile(Machine):
         self.assertEqual("file.toml\n", self.place.run("ls", "-A", "/etc/own").stdout)
 
     def test_an_edit_is_not_lost_while_the_file_is_replaced(self):
-        """An editor takes no lock: it saves its file right before the new one comes to its place."""
+        """An editor takes no lock: it saves its file right before setup replaces it."""
         self.place.write(FILE, "# mine\n")
         self.place.write("/etc/edited", "# edited\n")
         slow = ("strace", "-o", "/dev/null", "-e", "inject=rename,renameat2:delay_enter=500000")

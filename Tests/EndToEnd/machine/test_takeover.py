@@ -14,7 +14,7 @@ KEPT = "/var/lib/httpdnsd-system"
 
 
 class PlainMachine(Case):
-    """A daemon at port 53, and a nameserver of before that stands in resolv.conf. Names are asked of these alone."""
+    """A daemon at port 53, and a former nameserver in resolv.conf. Programs ask for names at these two alone."""
 
     def setUp(self):
         self.place = Overlaid()
@@ -54,7 +54,7 @@ class Used(PlainMachine):
         self.assertIn("nameserver 127.0.0.1\nnameserver ::1\nsearch lab.example\noptions timeout:1\n", text)
         self.assertNotIn("127.0.0.3", text)
         self.assertEqual(["192.0.2.99"], self.asked("known.to.the.daemon.example"))
-        # The nameserver of before is the daemon's system resolver now; it learns that from a file that it watches.
+        # The former nameserver is now the daemon's system resolver. The daemon learns that from a file that it watches.
         eventually(lambda: self.asked("a.any") == ["203.0.113.99"], what="the former nameserver is asked")
         status = json.loads(self.check("--json", "status"))
         self.assertEqual(("nobody", "complete", "127.0.0.1", True), tuple(
@@ -143,7 +143,7 @@ class Used(PlainMachine):
     def test_what_cannot_be_kept_aside_is_no_reason_to_stay(self):
         self.check("use")
         self.place.write("/etc/resolv.conf", "nameserver 127.0.0.1\noptions debug\n")
-        # Where it would be kept on its way there is a directory.
+        # A directory blocks the temporary path of the saved file.
         for number in ("", *(f".{number}" for number in range(2, 10))):
             self.place.run("mkdir", "-p", f"{KEPT}/.changed-resolv.conf{number}.httpdnsd-new")
         ended = self.system("restore")
@@ -247,7 +247,8 @@ class Refused(PlainMachine):
 
 
 class Killed(PlainMachine):
-    """At every call that changes something: afterwards `restore` gives back what was before, to the byte."""
+    """Kills httpdnsctl at every call that changes something: afterwards `restore` returns the former files to the
+    byte."""
 
     expected_seconds = 40
 

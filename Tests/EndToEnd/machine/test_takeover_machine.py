@@ -1,5 +1,5 @@
-# `httpdnsctl system` on booted machines, with the real programs that keep resolv.conf: used, given back, killed at its
-# steps (with --full at every one), and given back by the guard when the daemon has died for good.
+# The command `httpdnsctl system` on booted machines, with the real managers of resolv.conf: used, restored, killed at
+# its steps (with --full at every one), and restored by the restore unit after the daemon has failed for good.
 
 import json
 
@@ -30,11 +30,11 @@ KNOWN, SEEN = "known.to.the.daemon.example", "192.0.2.99"
 
 @machines.boots_machines
 class Kept:
-    """What each kind of machine shows. `Case` comes with the classes below: this one alone is no test."""
+    """The tests of each kind of machine. The classes below add `Case`, because this one alone is no test."""
 
-    # The package, the name of the kind, and how often httpdnsctl is killed at least.
+    # The package, the name of the kind, and the least number of calls at which httpdnsctl is killed.
     package, keeper, calls = "", "", 10
-    # Whether a program is run to tell it.
+    # Whether a takeover runs a program of the manager.
     tells = True
     expected_seconds = 120
 
@@ -51,7 +51,7 @@ class Kept:
         self.machine.copy(paths.ROOT / "etc/sysusers.d/httpdnsd.conf", "/usr/lib/sysusers.d/httpdnsd.conf")
         self.machine.check("systemd-sysusers", "httpdnsd.conf")
         self.machine.write("/etc/hosts", f"127.0.0.1 localhost\n{SEEN} {KNOWN}\n")
-        # Names come from nameservers alone, so that it shows whose.
+        # Names come from nameservers alone, so that each answer shows its source.
         nsswitch = self.machine.read("/etc/nsswitch.conf").decode()
         self.machine.write("/etc/nsswitch.conf", "\n".join(
             "hosts: dns" if line.startswith("hosts:") else line for line in nsswitch.splitlines()) + "\n")
@@ -64,14 +64,14 @@ class Kept:
         self.before = walk(self.machine)
 
     def connect(self):
-        """A network that leads nowhere: without one, systemd-resolved sends no queries."""
+        """Adds a network that leads nowhere. Without one, systemd-resolved sends no queries."""
         self.machine.check("ip", "link", "add", "lan0", "type", "veth", "peer", "name", "lan1")
         self.machine.check("ip", "address", "add", "192.0.2.2/24", "dev", "lan0")
         for end in ("lan0", "lan1"):
             self.machine.check("ip", "link", "set", end, "up")
 
     def prepare(self):
-        """What a machine of this kind has before."""
+        """Sets up the machine's former state."""
 
     def system(self, *words):
         return self.machine.run("httpdnsctl", "system", *words)
@@ -83,7 +83,7 @@ class Kept:
         return self.machine.run("getent", "hosts", name).stdout.split()[:1]
 
     def assertBefore(self, what=""):
-        """Who keeps resolv.conf may need a moment to write it again."""
+        """Checks the files against the former state; the manager of resolv.conf may need a moment to write them."""
         eventually(lambda: self.before == walk(self.machine), 10, f"{what}: as before: {self.difference()}", every=0.2)
 
     def difference(self):
@@ -103,7 +103,7 @@ class Kept:
         self.assertEqual([], self.asked(KNOWN))
 
     def disturb(self):
-        """Something that makes who keeps resolv.conf think about it."""
+        """Causes the manager of resolv.conf to write again."""
 
     def test_used_after_a_start(self):
         self.machine.check("systemctl", "enable", "--now", "httpdnsd.service")
@@ -145,7 +145,7 @@ class Kept:
             self.assertEqual(0, ended.returncode, ended.stderr)
 
     def some(self, calls):
-        """All of them in the full run; else a third."""
+        """All calls in the full run; else a third of them."""
         return calls if paths.is_full else calls[::3]
 
     def test_a_daemon_that_stays_dead_gives_back(self):
@@ -155,7 +155,7 @@ class Kept:
             "dig", f"@{FORMER}", "+time=1", "+tries=1", "only.system.example").stdout, what="nsd answers")
         self.check("use")
         self.assertEqual([SEEN], self.asked(KNOWN))
-        # One that was asked to end, but not by systemd, is only started again.
+        # A daemon that another program than systemd has ended is only started again.
         before = self.main_process()
         self.machine.check("kill", "-TERM", before)
         eventually(lambda: self.main_process() not in (before, "0"), what="it is started again", every=0.1)
@@ -181,7 +181,7 @@ class Kept:
         self.machine.check("systemctl", "disable", "httpdnsd.service")
         self.check("use")
         self.machine.reboot()
-        # The manager's own list may be another one after a boot, so the files are not compared.
+        # The manager's list may differ after a boot, so the files are not compared.
         eventually(lambda: json.loads(self.system("status", "--json").stdout)["record"] == "none",
                    what="the former resolver is restored", every=0.2)
 
@@ -197,7 +197,7 @@ class Resolved(Kept, Case):
     package, keeper = "systemd-resolved", "systemd-resolved"
 
     def prepare(self):
-        # It would answer for the daemon; and it has a nameserver of its own.
+        # The setting ReadEtcHosts=no keeps resolved from answering for the daemon; it has a nameserver of its own.
         self.machine.check("sh", "-c", f"printf 'ReadEtcHosts=no\\nDNS={FORMER}\\n' >>/etc/systemd/resolved.conf")
         self.machine.check("systemctl", "restart", "systemd-resolved")
 
@@ -217,7 +217,7 @@ class NetworkManager(Kept, Case):
     package, keeper = "network-manager", "NetworkManager"
 
     def connect(self):
-        """NetworkManager does it."""
+        """NetworkManager adds the network itself."""
 
     def prepare(self):
         self.machine.check("nmcli", "connection", "add", "save", "no", "type", "veth", "con-name", "lan",

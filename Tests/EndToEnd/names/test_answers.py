@@ -1,4 +1,4 @@
-# Answers by rules: what dig gets for each form, that no upstream learns of the names, and what a reload makes of it.
+# Answers by rules: the output of dig for each form, no query upstream, and the effect of a reload.
 
 import json
 
@@ -66,7 +66,7 @@ class Answers(Answering):
             rule("nas.lab.example", answer='["192.0.2.1", "2001:db8::1", "192.0.2.2"]', txt=f'["{escaped}", "v=1"]'),
             rule("four.lab.example", answer='["192.0.2.4"]', extended_error='"blocked"'),
             rule("_sip._udp.lab.example", srv='["0 5 5060 sip.lab.example", "10 0 5061 ."]'),
-            # Names of the local network too.
+            # A rule may also cover names of the local network.
             rule("printer", "printer.home.arpa", answer='["10.0.0.9"]'))
         for name in ("nas.lab.example", "a.b.nas.lab.example"):
             self.assertEqual({"192.0.2.1", "192.0.2.2"}, dig(server, name, "A").data)
@@ -215,7 +215,7 @@ class RulesAtRunTime(Answering):
         self.assertIn("lab.example: added at run time\n", explained)
         self.assertIn(f"of {server.config}", explained)
         self.assertIn("added at run time, until 2", ctl(server, "explain", "nas.example").stdout)
-        # A reload keeps them.
+        # A reload keeps the added rules.
         self.assertIn("settings reloaded", server.reload())
         self.assertBlocked(dig(server, "www.lab.example", "A"), "NXDOMAIN")
         self.assertEqual("removed the rule for lab.example\n", self.rule(server, "rm", "lab.example"))

@@ -1,4 +1,4 @@
-# A rule's address family: what dig gets, what the upstreams are asked, and what a reload and a restart make of it.
+# A rule's address family: the output of dig, the upstream queries, and the effect of a reload and a restart.
 
 from cases import Case
 from dig import dig
@@ -49,7 +49,7 @@ class Families(Case):
         self.assertEqual({"192.0.2.7"}, dig(server, "x.four.lab.example", "A").data)
         self.assertEqual({"2001:db8::7"}, self.aaaa(server, "dual.six").data)
         self.assertEqual({"2001:db8::7"}, self.aaaa(server, "both").data)
-        # Nothing of the other family came along.
+        # The answer has no address of the other family.
         self.assertWithout(self.aaaa(server, "x.four"))
         listed = ctl(server, "cache", "ls").stdout
         self.assertIn("x.four.lab.example A ", listed)
@@ -69,7 +69,7 @@ class Families(Case):
         asked = self.requests()
         self.assertEqual({"2001:db8::7"}, self.aaaa(server, "six.pref").data)
         self.assertEqual(asked, self.requests(), "the IPv6 answer was cached")
-        # Also when the upstreams fail: the IPv4 answer is known.
+        # The rule holds also while the upstreams fail, because the IPv4 answer is known.
         self.provider.kill()
         self.assertWithout(self.aaaa(server, "dual.pref"))
         self.assertSums(server.stats())

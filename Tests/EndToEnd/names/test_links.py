@@ -1,5 +1,5 @@
-# Domains that a link announces go to that link's nameservers, and fail without it: on booted machines, with the real
-# programs that configure links. What leaves the machine is captured at the far end of every link.
+# Domains that a link announces: their queries go to that link's nameservers, and fail without it. The tests run on
+# booted machines, with the real programs that configure links; the far end of every link captures all packets.
 
 import concurrent.futures
 import socket
@@ -50,7 +50,7 @@ www           A 203.0.113.80
 """
 
 INSIDE, OUTSIDE = "10.8.0.7", "203.0.113.80"
-# A question has a dot before the domain, whether it travels as DNS or in a URL.
+# The forms of the names in packets: a dot or a length stands before the domain, in DNS or in a URL.
 WORDS = (b"\x04corp\x07example", b"corp.example", b"\x0210\x07in-addr", b"10.in-addr")
 
 
@@ -69,7 +69,7 @@ def outside(query, is_stream):
 
 
 class Capture:
-    """Every packet of the interfaces in a namespace, in both directions."""
+    """Captures every packet of the interfaces in a namespace, in both directions."""
 
     def __init__(self, node):
         self.socket = node.within(lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)))
@@ -163,18 +163,19 @@ class Linked:
         return self.machine.check("httpdnsctl", "explain", name)
 
     def serve_inside(self):
-        """At any address, as the tunnel comes and goes."""
+        """Serves at any address, because the tunnel's address comes and goes."""
         if not hasattr(self, "tunnel_server"):
             self.tunnel_server = self.corp.within(lambda: FakeNameserver(inside, ("0.0.0.0", 53)))
             self.addCleanup(self.tunnel_server.close)
 
     def await_end(self):
-        """Until the kernel has removed the link, which the programs do in the background, and has told the daemon."""
+        """Waits until the kernel has removed the link, which the programs do in the background, and has told the
+        daemon."""
         eventually(lambda: self.machine.run("ip", "link", "show", "tun0").returncode != 0, what="the tunnel ends")
         eventually(lambda: self.ask("www.corp.example").status == "SERVFAIL", within=1, what="the daemon follows")
 
     def story(self):
-        """The tunnel comes, goes, comes again, and breaks."""
+        """Plays the story: the tunnel comes, goes, comes again, and breaks."""
         self.start(NAMED)
         self.assertFails("www.corp.example", "10.8.0.7")
         self.assertIn("no link announces the domain", self.explained("www.corp.example"))
@@ -205,7 +206,7 @@ class Linked:
         self.tunnel_up()
         self.assertInside()
         self.assertEqual({OUTSIDE}, self.ask("www.example").data)
-        # A restart knows the domain before its first answer.
+        # After a restart, the daemon knows the domain before its first answer.
         self.seen.take()
         self.seen.packets = []
         self.machine.check("systemctl", "restart", "httpdnsd")
@@ -216,7 +217,7 @@ class Linked:
         time.sleep(1)
         self.assertFails("www.corp.example", "new.corp.example")
         self.assertNoLeak()
-        # The operator's wish: the tunnel is history.
+        # A reload makes the daemon forget the tunnel.
         self.machine.check("httpdnsctl", "reload")
         self.assertEqual({"203.0.113.66"}, self.ask("www.corp.example").data)
 
@@ -243,7 +244,7 @@ class NetworkManager(Linked, Case):
         self.machine.check("nmcli", "connection", "delete", "vpn")
 
     def tunnel_breaks(self):
-        """As if its program died: NetworkManager learns of it from the kernel."""
+        """Removes the tunnel as if its program died: NetworkManager learns of it from the kernel."""
         self.machine.check("ip", "link", "delete", "tun0")
 
     def test_a_restart_of_networkmanager_moves_no_name(self):
@@ -262,7 +263,7 @@ class NetworkManager(Linked, Case):
 
 
 class ByHand(Linked):
-    """Links that are made with ip; who announces the domains comes with the classes below."""
+    """Links that are made with ip; the classes below announce the domains."""
 
     def connect(self):
         for line in ("link add lan0 type veth peer name lan1", "link set lan0 up", "address add 192.0.2.2/24 dev lan0",
@@ -305,7 +306,7 @@ class Networkd(ByHand, Case):
         self.machine.check("systemctl", "start", "systemd-networkd")
 
     def announce(self):
-        """networkd does it."""
+        """networkd announces the domains itself."""
 
     def withdraw(self):
         self.machine.check("ip", "link", "set", "tun0", "down")

@@ -1,4 +1,4 @@
-# Lists of names in rules (match-file): every format against the program that it comes from, and files that change.
+# Lists of names in rules (match-file): every format compared with its original program, and files that change.
 
 import json
 import os
@@ -22,7 +22,7 @@ LISTED, OTHER = "203.0.113.1", "203.0.113.2"
 SEED = 21
 LABELS = ["a", "b", "ab", "x-1", "A_b", "B", "ads", "cdn0", "c", "d9"]
 TOPS = ["example", "Com", "cn"]
-# Questions under way at once; fewer than any of the programs drops.
+# The number of questions in flight, which none of the programs drops.
 WINDOW = 40
 
 
@@ -37,7 +37,7 @@ def answering(address):
 
 
 def listed(address, names, timeout=5.0):
-    """Those of the names that have the address LISTED at a server. Every name has an answer."""
+    """The names that have the address LISTED at a server. Every name has an answer."""
     found, waiting, rest = set(), {}, list(enumerate(names))
     with wire.Datagrams(address, timeout=timeout) as client:
         while rest or waiting:
@@ -53,7 +53,7 @@ def listed(address, names, timeout=5.0):
 
 
 class Smartdns(Nameserver):
-    """Gives the names of a list one address and forwards all others."""
+    """A smartdns that gives the names of a list one address and forwards all others."""
 
     def __init__(self, names, forward_to):
         super().__init__("smartdns")
@@ -68,7 +68,7 @@ class Smartdns(Nameserver):
 
 
 class Formats(Case):
-    """The same list and the same questions to httpdnsd and to another program."""
+    """The same list and the same questions for httpdnsd and for another program."""
 
     expected_seconds = 10
 
@@ -86,7 +86,7 @@ class Formats(Case):
         return [random_name(self.generator) for _ in range(count)]
 
     def decided(self, lines):
-        """The names that httpdnsd takes for those of a list. Others get no data at once."""
+        """The names that httpdnsd finds in a list. Other names get no data at once."""
         server = self.daemon([closed_provider()], system=[self.here.server])
         path = server.directory / "list"
         path.write_text("\n".join(lines) + "\n")
@@ -141,7 +141,7 @@ class Formats(Case):
         self.agree(lines, listed((server.host, server.port), self.names))
 
     def test_v2fly(self):
-        """By its documentation: no program of Debian's reads these lists."""
+        """The format follows its documentation, because no program of Debian reads these lists."""
         trees, exact = self.entries(40), [name for name in self.names if self.generator.random() < 0.05]
         lines = [f"domain:{name} @cn" for name in trees[:20]] + trees[20:] + [f"full:{name}:@ads" for name in exact]
         tails = tuple(name.lower() for name in trees)
@@ -179,7 +179,7 @@ class Changes(Case):
         self.assertIn("reloaded", server.reload())
 
     def write(self, text):
-        """As package managers do."""
+        """Replaces the file, as package managers do."""
         new = self.path.with_suffix(".new")
         new.write_text(text)
         new.chmod(0o644)
@@ -200,7 +200,7 @@ class Changes(Case):
         self.gets(LISTED, server, "x.b.lab.example")
         self.gets(OTHER, server, "c.lab.example")
         self.assertEqual(asked, self.elsewhere.asked("c.lab.example"), "still cached")
-        # In place, as an editor may.
+        # The file is written in place, as by an editor.
         since = len(server.log)
         self.path.write_text("a.lab.example\n")
         server.wait_for("^httpdnsd: 1 name loaded", since=since)
@@ -240,7 +240,7 @@ class Changes(Case):
         self.gets(OTHER, server, "b.lab.example")
         server.sections += f'[[rule]]\nmatch-file = ["{server.directory}/missing.conf"]\nstale = false\n'
         server.config.write_text(server.settings())
-        # Still open: the kernel reports no end of the writing, so that only the reload reads the file.
+        # The file stays open, so the kernel reports no end of the write, and only the reload reads the file.
         with open(self.path, "w") as list:
             list.write("b.lab.example\n")
             list.flush()
@@ -324,7 +324,7 @@ class Changes(Case):
         leases.write_text("9999999999 52:54:00:aa:bb:01 192.0.2.2 two *\n")
         names.write_text("a.lab.example\n")
         server.providers[0] |= {"names-file": str(names)}
-        # Answers no client: only names with a rule go to a provider, and no rule names it.
+        # The account answers no client: only names with a rule go to a provider, and no rule names it.
         server.providers.append({**closed_provider("dnspod-https"), "name": "spare", "account": "1",
                                  "key-file": str(folder / "missing"), "service-nodes": False})
         server.sections = '[[rule]]\nmatch = ["lab.example"]\nresolver = "json"\n'

@@ -1,5 +1,5 @@
 # Local names: a directory of hosts files and lease files of DHCP servers, both changed while the daemon runs, and local
-# zones, of which no upstream hears. Dnsmasq reads the same hosts files.
+# zones, whose names reach no upstream. Dnsmasq reads the same hosts files.
 
 import ipaddress
 import json
@@ -22,7 +22,7 @@ SEED = 2104
 
 
 def answering(log):
-    """A nameserver that knows every name and writes down what it was asked."""
+    """A nameserver that knows every name and records the questions."""
     def respond(query, _):
         name, type = question(query)
         log.append(name.lower())
@@ -32,7 +32,7 @@ def answering(log):
 
 
 class Stand(Case):
-    """A daemon with a directory of hosts files and a lease file, and two upstreams that log what they are asked."""
+    """A daemon with a directory of hosts files and a lease file, and two upstreams that record their questions."""
 
     expected_seconds = 4
 
@@ -66,7 +66,7 @@ class Stand(Case):
         self.assertIn("reloaded", self.server.reload())
 
     def write(self, path, text):
-        """By rename, as package managers and odhcpd do."""
+        """Writes by rename, as package managers and odhcpd do."""
         new = path.parent / f".{path.name}.new"
         new.write_text(text)
         new.chmod(0o644)
@@ -77,7 +77,7 @@ class Stand(Case):
             return client.ask(name, type, edns=wire.opt())
 
     def outcome(self, name, type="A"):
-        """Addresses and PTR targets, or the response code."""
+        """The addresses and PTR targets, or the response code."""
         message = self.ask(name, type)
         targets = {wire.read_name(message.packet, message.packet.index(data))[0]
                    for _, kind, _, _, data in message.answers if kind == 12}
@@ -170,7 +170,7 @@ class HostsDirectory(Stand):
             ours = self.ask(name, type)
             data = [sorted(record[4].lower() for record in message.answers) for message in (ours, theirs)]
             if type == "PTR" and not [record for record in ours.answers if b"elsewhere" in record[4]]:
-                # Dnsmasq sends no others to its server, either, but for addresses that it knows.
+                # Dnsmasq forwards no PTR query for an address that it knows, so only the names are compared.
                 data = [sorted(wire.read_name(message.packet, message.packet.index(record[4]))[0].lower()
                                for record in message.answers) for message in (ours, theirs)]
             self.assertEqual(data[1], data[0], f"{name} {type}, seed {SEED}")
@@ -193,7 +193,7 @@ class LeaseFiles(Stand):
         self.assertEqual({"192.168.7.20"}, self.outcome("tv.lan"))
 
     def test_a_file_that_its_server_keeps_open_is_read_again(self):
-        """As dnsmasq writes it: in place, and never closed."""
+        """The file is written in place and never closed, as by dnsmasq."""
         self.serve({}, self.lease("tv", "192.168.7.20"))
         self.assertEqual({"192.168.7.20"}, self.outcome("tv.lan"))
         with open(self.leases, "r+") as file:
@@ -284,7 +284,7 @@ class LeaseFiles(Stand):
 
 class LocalZone(Stand):
     def test_nothing_of_it_leaves(self):
-        """Other names fail, and rules for shorter names would send it out."""
+        """All names of the zone fail, although rules for shorter names would send them out."""
         self.serve(
             {"a": "192.168.7.2 nas.lan a.b.lan\n"}, self.lease("tv", "192.168.7.20"), corp=["example", "corp.lan"],
             more='[prefetch]\nnames = ["x.lan", "www.other.test"]\nkeep = ["kept.lan"]\n'
@@ -319,7 +319,7 @@ class LocalZone(Stand):
         self.use("[]")
         self.assertEqual({ELSEWHERE}, self.outcome("x.lan"))
         self.server.stop()
-        # The store has the answer of the time without the zone.
+        # The store has the answer from the time without the zone.
         top = 'local-zone = "lan"\n'
         self.server.sections = ""
         settings = self.server.settings
@@ -338,7 +338,7 @@ class LocalZone(Stand):
         self.server.config.write_text(text.replace('local-zone = "lan"', 'local-zone = "office"') + missing)
         self.assertIn("old ones stay in force", self.server.reload())
         self.becomes("nodata", "attic.lan")
-        # What the files have now is read all the same.
+        # The refused reload still reads the files' present contents.
         self.write(self.hosts / "a", "192.168.7.22 nas.cellar.lan\n")
         self.becomes("nodata", "cellar.lan")
 

@@ -1,4 +1,5 @@
-# Nameservers with a name of their own ([[nameserver]]): their names go there and nowhere else, over UDP, TCP and TLS.
+# Nameservers with a name of their own ([[nameserver]]): only they get the queries for their names, over UDP, TCP and
+# TLS.
 
 import concurrent.futures
 import socket
@@ -81,7 +82,7 @@ class Relay(Accepting):
             threading.Thread(target=self._pass, args=(source, target), daemon=True).start()
 
     def mute(self):
-        """Connections that are open pass nothing more, although they stay open."""
+        """Stops the data of the open connections without closing them."""
         self.muted = list(self.open)
 
     def _pass(self, source, target):
@@ -122,9 +123,9 @@ class OverTCP(Accepting):
 
 
 class FewAnswers(Accepting):
-    """A DNS-over-TLS server that answers some queries of each connection, whatever else it has, and closes it.
-
-    `most`: connections at once; it closes others without an answer. `flushes`: it may close with an answer unsent."""
+    """A DNS-over-TLS server that answers some queries of each connection and then closes it, with others unanswered.
+    `most`: the limit of connections, over which it closes without an answer. `flushes`: whether it sends its last
+    answers before it closes."""
 
     def __init__(self, certificate, key, address, answers=1, most=1 << 30, flushes=True, delay=0.05):
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -159,13 +160,14 @@ class FewAnswers(Accepting):
 
 
 class Named(Case):
-    """A daemon with upstreams that must not hear of the names."""
+    """The base of tests with a daemon whose other upstreams must not get the names."""
 
     def unbound(self, word="first", certificate=None, **options):
         return self.own(Unbound(ZONES.format(word=word), certificate, **options)).up()
 
     def serve(self, *sections, **options):
-        """A daemon with a provider and a system resolver, each of which knows every name that the tests ask for."""
+        """Starts a daemon with a provider and a system resolver, each of which knows every name that the tests ask
+        for."""
         self.provider = self.lab()
         for name in ("www.corp.lab.example", "box.home.arpa", "intranet", "brief.corp.lab.example"):
             self.provider.record(name, "A", "192.0.2.66")
@@ -181,7 +183,7 @@ class Named(Case):
         return server.reload()
 
     def assertNoLeak(self):
-        """Neither the provider nor the system resolver was asked for a name of the nameserver."""
+        """Checks that neither the provider nor the system resolver got a question for a name of the nameserver."""
         asked = [each for each in self.system.queries if b"httpdnsd-loop" not in each[0]]
         for word in ("corp", "home", "intranet", "10"):
             self.assertFalse([each for each in asked if bytes([len(word)]) + word.encode() in each[0]])
@@ -192,7 +194,7 @@ class Named(Case):
 
 
 class Plain(Named):
-    """Over UDP and TCP."""
+    """Nameservers over UDP and TCP."""
 
     expected_seconds = 6
 
@@ -236,7 +238,7 @@ class Plain(Named):
         began = time.monotonic()
         self.assertEqual(CORP, dig(server, "www.corp.lab.example", "A").data)
         self.assertLess(time.monotonic() - began, 3)
-        # Over TCP as well, beside the third server.
+        # The silent server is asked over TCP as well, in parallel with the third server.
         self.assertEqual([False, True], [is_stream for _, _, is_stream in silent.queries])
         for name in ("box.home.arpa", "intranet", "brief.corp.lab.example"):
             answer = dig(server, name, "A")
@@ -256,7 +258,7 @@ class Plain(Named):
             answer = dig(server, "one.corp.lab.example", "A")
             self.assertEqual(CORP, answer.data)
             self.assertLess(answer.seconds, longest)
-            # A repeat over UDP may arrive beside the query over TCP.
+            # A repeat over UDP may arrive in parallel with the query over TCP.
             asked = [is_stream for _, _, is_stream in corp.queries]
             self.assertIn(True, asked)
             for number in range(5):
@@ -311,7 +313,7 @@ class Plain(Named):
         self.assertIn("settings", self.change(server, nameserver([second.server])))
         self.assertEqual({'"second"'}, dig(server, "www.corp.lab.example", "TXT").data)
         self.assertNoLeak()
-        # Its names become ordinary ones.
+        # The names have no nameserver of their own any more.
         self.change(server)
         self.assertEqual({"192.0.2.66"}, dig(server, "www.corp.lab.example", "A").data)
         self.change(server, nameserver([first.server]))
@@ -343,7 +345,7 @@ class Plain(Named):
         server = self.serve(nameserver([corp.server], interface="lo"))
         self.assertEqual(CORP, dig(server, "www.corp.lab.example", "A").data)
         self.assertEqual(CORP, dig(server, "www.corp.lab.example", "A", "+tcp").data)
-        # No such interface: no route is tried, over UDP or TCP.
+        # The interface does not exist, so no route is tried, over UDP or TCP.
         server = self.serve(nameserver([corp.server], interface="nosuch0"))
         for name, type in (("www.corp.lab.example", "A"), ("3.2.1.10.in-addr.arpa", "PTR")):
             began = time.monotonic()
@@ -372,13 +374,13 @@ class Plain(Named):
 
 
 class OverTLS(Named):
-    """DNS over TLS."""
+    """Nameservers over DNS over TLS."""
 
     expected_seconds = 4
 
     def setUp(self):
         directory = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="e2e-named-")))
-        # The daemon reads it as another user.
+        # The daemon reads the directory as another user.
         directory.chmod(0o755)
         self.authority = Authority(directory)
         self.ca_file = self.authority.ca_file
@@ -397,7 +399,7 @@ class OverTLS(Named):
         self.assertEqual(1, relay.count)
         connections = self.entry(server)["connections"]
         self.assertEqual((1, 1, 20), (connections["open"], connections["opened"], connections["reused"]))
-        # The server closes it while it is idle: the next question dials anew.
+        # The server closes the idle connection, so the next question dials again.
         relay.cut()
         self.assertEqual({"10.1.2.5"}, dig(server, "box.home.arpa", "A").data)
         self.assertEqual(2, relay.count)
@@ -455,7 +457,7 @@ class OverTLS(Named):
                 self.assertEqual({"10.1.2.9"}, dig(server, "n.corp.lab.example", "A").data)
                 self.asks(server, count)
                 self.assertGreaterEqual(few.count, (count + 1) // answers)
-                # What the server closes costs little more than what it answers.
+                # A query that the server drops costs little more than one that it answers.
                 self.assertLess(few.count, 2 * count // answers + 20)
 
     def test_a_server_that_closes_after_an_answer_and_takes_few_connections(self):
@@ -495,7 +497,7 @@ class OverTLS(Named):
         corp = self.unbound(certificate=self.certificate)
         bad = self.unbound("bad", certificate=self.authority.certificate("bad.example"))
         server = self.secure([f"tls://127.0.0.1:{free_port()}", f"tls://{bad.server}#dns.corp.example", corp.server])
-        # The last one speaks TLS only: without an answer over UDP it fails, but with TLS it works.
+        # The last server speaks TLS only: it fails over UDP and works over TLS.
         self.change(server, nameserver(
             [f"tls://127.0.0.1:{free_port()}", f"tls://{bad.server}#dns.corp.example",
              f"tls://{corp.server}#dns.corp.example"], ca_file=self.ca_file))

@@ -1,5 +1,5 @@
-# Addresses of names with `nftset` in nftables sets: written by a helper, with their TTL as time-out, and again after the
-# ruleset was loaded anew. The sets of each test are in a network namespace of its own, where the helper runs.
+# Addresses of names with `nftset` in nftables sets: a helper adds them with their TTL as time-out, and adds them again
+# after the ruleset was reloaded. The sets of each test are in a network namespace of its own, where the helper runs.
 
 import json
 import os
@@ -52,7 +52,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 
 class Helper(Program):
-    """httpdnsd-nftset with the settings of a daemon, in a namespace."""
+    """A process of httpdnsd-nftset with the settings of a daemon, in a namespace."""
 
     def __init__(self, daemon, namespace):
         super().__init__("httpdnsd-nftset")
@@ -101,7 +101,7 @@ class Sets(Case):
         return done.stdout
 
     def elements(self, name="v4"):
-        """Each address of the set with its time-out and what is left of it, in seconds."""
+        """Each address of the set with its time-out and its remaining time, in seconds."""
         listed = json.loads(self.namespace.run("nft", "-j", "list", "set", "inet", "filter", name).stdout)
         entries = next(each["set"] for each in listed["nftables"] if "set" in each).get("elem", [])
         return {each["elem"]["val"]: (each["elem"]["timeout"], each["elem"]["expires"]) for each in entries}
@@ -125,10 +125,10 @@ class Sets(Case):
         eventually(lambda: "2001:db8::81" in self.elements("v6"))
         self.assertEqual(200, self.elements("v6")["2001:db8::81"][0])
         self.assertEqual(1, len(self.elements()))
-        # Exempt.
+        # The rule exempts the name.
         self.provider.record("out.lab.example", "A", "192.0.2.82", ttl=300)
         dig(daemon, "out.lab.example", "A")
-        # A hit sends nothing.
+        # A cache hit sends no request to the helper.
         requests = self.figures(daemon)["requests"]
         for _ in range(5):
             dig(daemon, "a.lab.example", "A")
@@ -149,7 +149,7 @@ class Sets(Case):
         eventually(lambda: self.figures(daemon)["ready"]["inet#filter#v4"] == 1)
         dig(daemon, "long.lab.example", "A")
         eventually(lambda: self.elements().get("192.0.2.91", (0, 0))[0] == 600)
-        # Neither the daemon nor the helper knows any more what gave the end: the kernel does.
+        # Neither the daemon nor the helper remembers the end; the kernel does.
         daemon.stop()
         helper.stop()
         helper.up()
@@ -158,13 +158,13 @@ class Sets(Case):
         dig(daemon, "brief.lab.example", "A")
         eventually(lambda: self.figures(daemon)["added"] == 1)
         self.assertEqual(600, self.elements()["192.0.2.91"][0])
-        # The same after a change of the ruleset, from when on the daemon knows no element.
+        # The same holds after a change of the ruleset, which makes the daemon forget its elements.
         self.nft("add element inet filter v4 { 192.0.2.92 timeout 1h }")
         self.nft("delete element inet filter v4 { 192.0.2.92 }")
         dig(daemon, "brief2.lab.example", "A")
         eventually(lambda: self.figures(daemon)["added"] >= 2)
         self.assertEqual(600, self.elements()["192.0.2.91"][0])
-        # An element of the operator that has no end keeps none.
+        # An element of the operator without an end stays unchanged.
         self.nft("flush set inet filter v4; add element inet filter v4 { 192.0.2.91 timeout 0s }")
         listed = self.nft("list set inet filter v4")
         added = self.figures(daemon)["added"]
@@ -179,7 +179,7 @@ class Sets(Case):
         daemon, helper = self.both(
             rule("lab.example", nftset='"inet#filter#v4"'), sections="[prefetch]\nenabled = false")
         eventually(lambda: self.figures(daemon)["ready"]["inet#filter#v4"] == 1)
-        # The second and the third become one request.
+        # The second and the third address become one request.
         helper.signal(signal.SIGSTOP)
         for name in ("first", "long", "other"):
             dig(daemon, f"{name}.lab.example", "A")
@@ -226,7 +226,8 @@ class Sets(Case):
         self.assertIsNone(self.remaining("merged", "192.0.2.7"))
 
     def remaining(self, name, address):
-        """Seconds of the element that is or contains the address; None: it has no end. 0: there is none."""
+        """The remaining seconds of the element that is or contains the address; None: it has no end. 0: there is
+        none."""
         done = self.namespace.run("nft", f"get element inet filter {name} {{ {address} }}")
         if done.returncode != 0:
             return 0
@@ -273,7 +274,7 @@ class Sets(Case):
         for _ in range(3):
             self.assertEqual("20", dig(daemon, "old.lab.example", "A").answer[0][1])
         eventually(lambda: "192.0.2.84" in self.elements())
-        # Longer than the TTL, so that not every reply has to prolong it.
+        # The time-out exceeds the TTL, so that not every reply has to prolong it.
         self.assertEqual(40, self.elements()["192.0.2.84"][0])
         self.assertEqual(2, self.figures(daemon)["added"])
 
@@ -303,7 +304,7 @@ class Sets(Case):
                 self.assertGreater(timeout, 500)
         self.assertEqual(queries, daemon.stats()["queries"]["total"])
         self.assertEqual(asked, self.requests(daemon))
-        # Once for each set.
+        # The log has one line for each set.
         self.assertEqual(2, daemon.log.count("does not exist"))
 
     def test_a_restart_fills_the_sets_from_the_store(self):
@@ -338,7 +339,7 @@ class Sets(Case):
         self.assertIn("inet#filter#v6 it has no timeout flag", status)
         doctor = ctl(daemon, "doctor").stdout
         self.assertIn("nftables set inet#filter#v4 gets no addresses: it does not exist", doctor)
-        # Made later, it gets what is in the cache.
+        # A set that is made later gets the cached addresses.
         self.nft("add set inet filter v4 { type ipv4_addr; flags timeout; }")
         eventually(lambda: "192.0.2.86" in self.elements())
         self.assertRegex(daemon.log, "nftables set inet#filter#v4 gets addresses of A records")
@@ -349,9 +350,9 @@ class Sets(Case):
         added = ctl(daemon, "rule", "add", "x.lab.example", "nftset=inet#filter#v6")
         self.assertEqual(0, added.returncode, added.stdout)
         daemon.wait_for("nftables set inet#filter#v6 gets no addresses: the helper refuses it")
-        # One that they name may be used at run time.
+        # A set that the settings name may be used at run time.
         self.assertEqual(0, ctl(daemon, "rule", "add", "other.example", "nftset=inet#filter#v4").returncode)
-        # After a reload of settings that name it, the helper has read them, too.
+        # After a reload of settings that name the set, the helper has read them, too.
         time.sleep(1.1)
         daemon.sections = rule("lab.example", nftset=SETS)
         daemon.config.write_text(daemon.settings())
@@ -384,7 +385,7 @@ class Sets(Case):
         ours, its = status(daemon.process.pid), status(helper.process.pid)
         for field in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
             self.assertEqual(0, int(ours[field], 16), field)
-        # CAP_NET_ADMIN is 12.
+        # The number of CAP_NET_ADMIN is 12.
         self.assertEqual([1 << 12] * 2, [int(its[field], 16) for field in ("CapPrm", "CapEff")])
         self.assertEqual([0] * 3, [int(its[field], 16) for field in ("CapInh", "CapAmb", "CapBnd")])
         self.assertNotEqual("0", its["Uid"].split()[0])
@@ -414,7 +415,7 @@ class Sets(Case):
                 request(b"inet#filter#v4; flush ruleset"), request(b"inet#filter#v4\nflush ruleset"), b"\0" * 100000, b"x"):
             with self.subTest(message[:60]):
                 self.assertEqual(b"", exchange(message))
-        # Another set, and another family than the set's.
+        # The requests are for another set, and for another family than the set's.
         self.nft("add set inet filter secret { type ipv4_addr; flags timeout; }")
         self.assertEqual(1, exchange(request(b"inet#filter#secret"))[6])
         refused = exchange(request(b"inet#filter#v4", address=bytes(16)))
@@ -431,14 +432,15 @@ class Sets(Case):
         asks = bytes([2]) + struct.pack(">I", 7) + bytes([14]) + b"inet#filter#v4" + b"\0\0"
 
         def reply(user):
-            # A process of its own: all threads of this one would change their user, and other tests run in them.
+            # The client runs in a process of its own: all threads of this process would change their user, and other
+            # tests run in them.
             done = subprocess.run(
                 [sys.executable, "-c", CLIENT, str(user), str(paths.DAEMON.pw_gid), str(self.socket), asks.hex(),
                  str(paths.PATIENCE)], capture_output=True, check=True)
             return bytes.fromhex(done.stdout.decode())
         self.assertEqual(12, len(reply(paths.DAEMON.pw_uid)))
         self.assertEqual(12, len(reply(0)))
-        # A member of the daemon's group, until the settings name it.
+        # The user is a member of the daemon's group until the settings name it.
         other = pwd.getpwnam("bin")
         for _ in range(2):
             self.assertEqual(b"", reply(other.pw_uid))
@@ -477,14 +479,14 @@ class Sets(Case):
             listener.bind(str(self.socket))
             listener.listen()
             os.chown(self.socket, owner, 0)
-            # Each may connect; the helper decides.
+            # The socket's mode allows all users; the helper decides.
             self.socket.chmod(0o666)
             helper = self.own(Helper(daemon, self.namespace))
             helper.start(
                 sys.executable, "-c", ACTIVATION, listener.fileno(), paths.binaries / "httpdnsd-nftset", "--config",
                 daemon.config, prefix=self.namespace.prefix, pass_fds=[listener.fileno()])
             helper.wait_for("^httpdnsd-nftset: ready: ")
-            # The settings name the daemon's user.
+            # The owner of the socket counts, not the daemon's user in the settings.
             for uid, length in ((owner, 12), (paths.DAEMON.pw_uid, 0), (pwd.getpwnam("nobody").pw_uid, 0), (0, 12)):
                 done = subprocess.run(
                     [sys.executable, "-c", CLIENT, str(uid), str(uid), str(self.socket), asks.hex(),
@@ -499,7 +501,7 @@ class Sets(Case):
             self.provider.record(f"n{number}.lab.example", "A", f"192.0.2.{number}", ttl=300)
         daemon, helper = self.both(rule("lab.example", nftset='"inet#filter#v4"'))
         eventually(lambda: self.figures(daemon)["ready"]["inet#filter#v4"] == 1)
-        # The rest becomes one request.
+        # The addresses after the first become one request.
         helper.signal(signal.SIGSTOP)
         for number in numbers:
             dig(daemon, f"n{number}.lab.example", "A")
@@ -516,7 +518,7 @@ class Sets(Case):
         self.assertEqual(1, self.figures(daemon)["ready"]["inet#filter#v4"])
 
     def test_refused_addresses_of_a_large_set_do_not_make_the_helper_late(self):
-        # nftables takes half a second for each change of such a set.
+        # A change of such a set takes nftables half a second.
         self.nft("table inet filter { set v4 { type ipv4_addr; flags interval, timeout; }; }")
         networks = ", ".join(f"11.{number >> 7}.{number << 1 & 255}.0/25" for number in range(30_000))
         with tempfile.NamedTemporaryFile("w") as additions:
@@ -538,14 +540,14 @@ class Sets(Case):
 
     def test_a_set_that_the_settings_no_longer_name_is_refused(self):
         self.nft(DECLARATION)
-        # For root and the daemon's group only, as installed.
+        # The socket's mode is that of an installation: root and the daemon's group only.
         daemon = self.server(rule("lab.example", nftset=SETS))
         os.chown(daemon.config, 0, paths.DAEMON.pw_gid)
         daemon.config.chmod(0o640)
         self.helper(daemon)
         daemon.up()
         eventually(lambda: self.figures(daemon)["ready"]["inet#filter#v6"] == 1)
-        # Only the file changes, so that the daemon still asks for it.
+        # Only the file changes, so the daemon still asks for the former set.
         daemon.sections = rule("lab.example", nftset='"inet#filter#v4"')
         daemon.config.write_text(daemon.settings())
         time.sleep(1.1)
@@ -555,7 +557,7 @@ class Sets(Case):
         self.assertEqual({}, self.elements("v6"))
 
     def latencies(self, daemon, names):
-        """Microseconds for each query, on one socket."""
+        """The microseconds of each query, on one socket."""
         took = []
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
             client.settimeout(paths.PATIENCE)
@@ -589,7 +591,7 @@ class Sets(Case):
         measure("no sets again", range(count, 2 * count), "free.lab.example")
         measure("helper works", range(count))
         eventually(lambda: len(self.elements()) == count, what=f"{count} elements")
-        # While the helper works, it takes one of few processors.
+        # The helper takes one of few processors while it works.
         medians["helper rests, hit"] = statistics.median(
             self.latencies(daemon, [f"w{number}.set.lab.example" for number in range(count)] * 5))
         helper.signal(signal.SIGSTOP)
@@ -598,7 +600,7 @@ class Sets(Case):
         eventually(lambda: len(self.elements()) == 2 * count)
         for what, median in medians.items():
             print(f"    {what}: {median:.0f} us")
-        # The 40 ms of a process that runs nft for each answer would show.
+        # A process of nft for each answer would show by its 40 ms.
         for state in ("helper works", "helper stopped"):
             for kind in ("miss", "hit"):
                 self.assertLess(medians[f"{state}, {kind}"], medians[f"no sets, {kind}"] * 2 + 10_000)
@@ -645,7 +647,7 @@ zone:
 
 @machines.boots_machines
 class Units(Case):
-    """The helper as systemd starts it."""
+    """The helper's units under systemd."""
 
     expected_seconds = 20
     needs_release = True
@@ -677,7 +679,7 @@ class Units(Case):
         return self.machine.check("nft", "list", "set", "inet", "filter", "v4")
 
     def helper(self):
-        """Its process ID; "0" if it does not run."""
+        """The process ID of the helper; "0" if it does not run."""
         return self.machine.check("systemctl", "show", "--value", "--property=MainPID", "httpdnsd-nftset").strip()
 
     def test_the_socket_starts_it_and_it_comes_back(self):
@@ -690,12 +692,12 @@ class Units(Case):
         self.assertEqual([user] * 4, status["Uid"].split())
         self.assertEqual([1 << 12] * 2, [int(status[field], 16) for field in ("CapPrm", "CapEff")])
         self.assertEqual("2", status["Seccomp"].strip())
-        # Another one takes its place and gets what the cache has.
+        # Another process takes its place and gets the cached addresses.
         self.machine.check("nft", "flush", "set", "inet", "filter", "v4")
         self.machine.check("systemctl", "kill", "--signal=KILL", "httpdnsd-nftset")
         eventually(lambda: self.helper() not in ("0", first) and "192.0.2.90" in self.elements(), within=40,
                    what="the next one fills the set")
-        # A set of a changed file, which only the daemon's group may read.
+        # The changed file, which only the daemon's group may read, names another set.
         text = UNITS.replace('"inet#filter#v4"', '["inet#filter#v4", "inet#filter#more"]')
         self.machine.check("nft", "add set inet filter more { type ipv4_addr; flags timeout; }")
         self.machine.write("/etc/httpdnsd/httpdnsd.toml", text, mode="640")

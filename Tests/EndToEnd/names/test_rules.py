@@ -1,4 +1,4 @@
-# Rules for names: what they change, which of them counts, and that a reload brings new ones.
+# Rules for names: their effects, their order, and new ones by a reload.
 
 from cases import LAB_WWW, SYSTEM_WWW, Case, rule
 from dig import dig
@@ -35,7 +35,7 @@ class Rules(Case):
                 ("b.lab.example", 1000, 70), ("x.y.b.lab.example", 5, 50), ("c.b.lab.example", 5, 60),
                 ("C.B.lab.example", 1000, 60), ("d.c.b.lab.example", 1000, 70), ("notb.lab.example", 1000, 100)):
             if name == "C.B.lab.example":
-                # In the cache since the line before.
+                # The name is cached since the line before.
                 self.assertLessEqual(self.ttl(server, name), wanted)
                 continue
             with self.subTest(name):
@@ -126,7 +126,7 @@ class Rules(Case):
         self.assertEqual(("NOERROR", ["30"], 4), answer())
         self.change(server, sections=still)
         self.assertEqual(("NOERROR", ["30"], 3), answer())
-        # A bad one changes nothing.
+        # A bad rule changes nothing.
         server.config.write_text(server.settings() + rule("old.lab.example", stale='"maybe"'))
         self.assertIn("old ones stay in force", server.reload())
         self.assertEqual(("NOERROR", ["30"], 3), answer())
@@ -134,7 +134,7 @@ class Rules(Case):
 
 
 class Order(Case):
-    """Which upstream is asked first, and a reload that changes it."""
+    """The first upstream by rule, and a reload that changes it."""
 
     def test_a_reload_with_another_order_removes_the_former_answers(self):
         provider, system = self.lab(), self.nsd()
@@ -150,7 +150,7 @@ class Order(Case):
                 ("providers-first", (rule("www.lab.example", order='"system-first"'),), SYSTEM_WWW),
                 ("providers-first", (rule("www.lab.example", stale="true"),), LAB_WWW),
                 ("system-first", (), SYSTEM_WWW),
-                # The same order in other words removes nothing.
+                # The same order in other words removes no cached answer.
                 ("providers-first", (rule("lab.example", order='"system-first"'),), SYSTEM_WWW)):
             with self.subTest(order=order, rules=rules):
                 server.sections = sections(order, *rules)

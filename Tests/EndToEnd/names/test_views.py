@@ -49,7 +49,7 @@ class Views(Case):
         self.server.up()
 
     def gets(self, *data, client, name):
-        """This machine is asked with None."""
+        """Checks a client's addresses; None stands for this machine."""
         arguments = ("+short", name, "A")
         if client is None:
             text = self.lan.server.run("dig", "@127.0.0.1", "+tries=1", *arguments).stdout
@@ -70,7 +70,7 @@ class Views(Case):
         self.assertIn("view guests: filtered only", self.explained("a.lab.example", "--client", "192.168.77.20"))
         for client in ([], ["--client", "192.168.77.10"]):
             self.assertNotIn("view", self.explained("a.lab.example", *client))
-        # A flush is for all of them.
+        # A flush removes the answers of all views.
         ctl(self.server, "flush", "a.lab.example")
         self.filtered.record("a.lab.example", "A", "192.0.2.3", ttl=600)
         self.gets("192.0.2.3", client=self.GUEST, name="a.lab.example")
@@ -129,11 +129,11 @@ class Views(Case):
         self.serve('providers = ["filtered"]')
         self.gets("192.0.2.1", client=self.ORDINARY, name="a.lab.example")
         self.gets("192.0.2.2", client=self.GUEST, name="a.lab.example")
-        # The view of before comes second and stays as it is.
+        # The former view comes second and is unchanged.
         new = VIEW.replace("guests", "office").replace("77.20/", "77.10/").format(keys='providers = ["filtered"]')
         for sections, ordinary, asked in (
                 (new + VIEW.format(keys='providers = ["filtered"]'), "192.0.2.2", 2),
-                # It goes, and the new one changes.
+                # The former view is removed, and the new one changes.
                 (new.replace('providers = ["filtered"]', 'client-subnet = "203.0.113.0/24"'), "192.0.2.1", 2)):
             self.server.sections = sections
             self.server.config.write_text(self.server.settings())
@@ -141,7 +141,7 @@ class Views(Case):
             self.gets(ordinary, client=self.ORDINARY, name="a.lab.example")
             self.gets("192.0.2.2" if "guests" in sections else "192.0.2.1", client=self.GUEST, name="a.lab.example")
             self.assertEqual(asked, self.filtered.asked("a.lab.example"))
-        # Everybody's answer from the cache, and one for the view.
+        # The answer of all other clients is cached, and the view needs another one.
         self.assertEqual(2, self.everyone.asked("a.lab.example"))
 
     def test_a_new_client_subnet_of_a_view_asks_anew(self):
@@ -164,7 +164,7 @@ class Views(Case):
         asked = self.everyone.asked("b.lab.example")
         self.assertIn("SERVFAIL", self.lan.dig(self.GUEST, "b.lab.example"))
         self.assertEqual(asked, self.everyone.asked("b.lab.example"), "no provider of others is asked for a guest")
-        # The system resolver knows no filter.
+        # The system resolver does not filter.
         self.assertIn("SERVFAIL", self.lan.dig(self.GUEST, "b.any.lab.example"))
         self.everyone.fault("reset", "json")
         self.gets("203.0.113.99", client=self.ORDINARY, name="b.any.lab.example")

@@ -1,5 +1,5 @@
-# The host is without a network for a while: it sleeps, its cable is out, or it has no address yet. Also events that
-# look like a change of network and are none.
+# A host without a network for a while: it sleeps, its cable is out, or it has no address yet. Also events that resemble
+# a change of network.
 
 import os
 import signal
@@ -12,7 +12,7 @@ from wire import NOERROR, SERVFAIL, opt
 
 SHORT = [f"s{number}.lab.example" for number in range(20)]
 LONG = "n50.lab.example"
-# Seconds: bound for an answer that needs no upstream.
+# The bound in seconds for an answer that needs no upstream.
 AT_ONCE = 0.25
 STALE = 3
 
@@ -22,7 +22,7 @@ def short_address(name):
 
 
 class Disconnected(Roaming):
-    """With the settings of every host, but for refreshes: what expires is meant to be expired."""
+    """A daemon with ordinary settings but without refreshes, because names are meant to expire."""
 
     def begin(self, **options):
         super().begin(sections="[prefetch]\nenabled = false\n", **options)
@@ -36,7 +36,7 @@ class Disconnected(Roaming):
         return reply, time.monotonic() - began
 
     def expire(self):
-        """The short names are known, and expired; the long one is fresh."""
+        """Lets the short names expire; the long one stays fresh."""
         for name in SHORT:
             self.assertEqual({short_address(name)}, self.ask(name)[0].addresses)
         self.ask(LONG)
@@ -55,7 +55,7 @@ class Asleep(Disconnected):
     expected_seconds = 18
 
     def test_after_a_sleep_answers_are_fresh_and_their_age_is_right(self):
-        """Suspend played by a stopped process. Meanwhile everybody else has forgotten its connections."""
+        """A stopped process stands for a suspend. Meanwhile the routers forget its connections."""
         seconds = 60 if paths.is_full else 12
         self.expire()
         before = self.ask(LONG)[0].answers[0][3]
@@ -74,7 +74,7 @@ class Asleep(Disconnected):
         aged = before - reply.answers[0][3]
         if aged > 0:
             self.assertGreaterEqual(aged, int(time.monotonic() - stopped) - 1)
-        # Fetched again: all its time is before it.
+        # The name was fetched again, so it has its whole TTL.
         self.assertTrue(aged > 0 or reply.answers[0][3] >= 58, (before, reply.answers))
         self.assertSums(self.server.stats())
 
@@ -101,7 +101,7 @@ class NoWayOut(Disconnected):
         self.expire()
         before = self.network()
         leave()
-        # Long enough to begin anew, when it is back.
+        # The pause is long enough for a new start when the carrier returns.
         time.sleep(1.2)
         asked, spent = self.requests(), self.processor_seconds()
         for name in SHORT:
@@ -115,7 +115,7 @@ class NoWayOut(Disconnected):
             self.assertEqual((SERVFAIL, True), (reply.rcode, reply.extended_error in (22, 23)))
             self.assertLess(took, AT_ONCE)
         self.ask_for(2)
-        # Nothing can be asked, so hardly anything is tried.
+        # No upstream can be reached, so hardly any request is tried.
         self.assertLessEqual(self.requests(), asked + 5)
         self.assertLess(self.processor_seconds(), spent + 0.5)
 
@@ -126,7 +126,7 @@ class NoWayOut(Disconnected):
         self.assertSums(self.server.stats())
 
     def ask_for(self, seconds):
-        """All expired names in turn, two hundred a second."""
+        """Asks for all expired names in turn, two hundred a second."""
         until, number = time.monotonic() + seconds, 0
         while time.monotonic() < until:
             reply, took = self.ask(SHORT[number % len(SHORT)])
@@ -135,7 +135,7 @@ class NoWayOut(Disconnected):
             time.sleep(max(0, 0.005 - took))
 
     def assertRecovers(self, has_route):
-        """Names that failed a moment ago, and expired ones: right again within a second of the route."""
+        """Checks that recently failed names and expired ones have right answers within a second of the route."""
         def is_fresh(name, address):
             reply, _ = self.ask(name)
             return reply.addresses == {address} and reply.extended_error is None
@@ -165,8 +165,8 @@ class BeforeTheNetwork(Disconnected):
 class Noise(Disconnected):
     expected_seconds = 8
     PAIRS = 200
-    # What a daemon that has nothing to do may spend on it all, in seconds of a processor: for each pair, which has some
-    # twenty messages of the kernel, as much as a few misses cost.
+    # The bound in processor seconds for an idle daemon: some twenty messages of the kernel for each pair may cost as
+    # much as a few misses.
     BOUND = 0.003 * PAIRS
 
     def test_containers_come_and_go_and_nothing_changes(self):
@@ -183,7 +183,7 @@ class Noise(Disconnected):
                 f"address add 172.18.{pair}.1/24 dev p{pair}", f"link set p{pair} up")))
             self.host.ip(*(f"link delete c{pair}" for pair in pairs))
         self.host.ip("link delete docker0")
-        # A change would have settled by then.
+        # A change would be complete by then.
         time.sleep(1.5)
         spent = self.processor_seconds() - spent
         print(f"{self.PAIRS} veth pairs in {time.monotonic() - began - 1.5:.1f} s: {spent:.2f} s of the processor")

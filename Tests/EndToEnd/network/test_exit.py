@@ -1,5 +1,5 @@
 # The addresses that providers report for this machine: `network` shows them, and another carrier behind the same router
-# is another network, whatever a provider that lies reports.
+# is another network. A lying provider changes nothing.
 
 import itertools
 import json
@@ -55,7 +55,7 @@ class Exit(Case):
         return f"n{number}.shop.example"
 
     def stand_in(self, router, vendor, dialect, path, account, secret):
-        """Over HTTP, in the Internet behind the router, with its settings."""
+        """A provider over HTTP, in the Internet behind the router, with its settings."""
         found = router.internet.within(
             lambda: vendor(self.names, nodes=(PROVIDER,), account=account, secret=secret))
         key = self.folder / dialect
@@ -73,7 +73,7 @@ class Exit(Case):
             stand_in.seen_as = lambda peer: address
 
     def network(self):
-        """After one more name has been asked."""
+        """The network after one more name was asked."""
         self.client.ask(self.other(next(self.fresh)))
         return json.loads(self.server.ask_control("network --json"))
 
@@ -91,7 +91,7 @@ class Exit(Case):
         self.assertLessEqual({("volcengine", HOME), ("alicloud", HOME)},
                              {(exit["provider"], exit["address"]) for exit in shown["exits"]})
         self.assertRegex(self.server.ask_control("network"), rf"(?m)^exit +{HOME} by volcengine, \d+s ago$")
-        # The provider that lies reports another carrier each time.
+        # The lying provider reports another carrier each time.
         for _ in range(100):
             network = self.network()
         self.assertEqual((home["current"]["id"], home["current"]["changes"]),
@@ -105,7 +105,7 @@ class Exit(Case):
         self.assertEqual(home["current"]["words"], mobile["current"]["words"])
         self.assertEqual({PRESENT}, self.address())
         self.server.wait_for(r"network .*: the router uses another carrier")
-        # After a restart, the network is the one of the last carrier again.
+        # After a restart, the network is that of the last carrier again.
         self.server.stop()
         self.server.up()
         again = self.until(lambda network: network["current"]["id"] == mobile["current"]["id"], "the last carrier")

@@ -1,5 +1,5 @@
-# Paths to providers that are cut without a word while connections are open: no FIN, no RST, no ICMP. A machine on a
-# network of its own that loses them, a provider with HTTP/2 behind a router, and a system resolver that goes on.
+# Paths to providers that are cut silently while connections are open: no FIN, no RST, no ICMP. A machine on a network
+# of its own that loses them, a provider with HTTP/2 behind a router, and a system resolver that still works.
 
 import itertools
 import time
@@ -10,7 +10,7 @@ from networks import PROVIDER, SECOND_PROVIDER, Networks
 from paths import eventually
 
 FIRST, SECOND, SYSTEM = "192.0.2.91", "192.0.2.92", "192.0.2.1"
-# What the client of a question waits, and how long a provider may be there again before it is used, in seconds.
+# The longest wait of a client, and the longest time until a provider is used again, in seconds.
 LONGEST_WAIT, LONGEST_RETURN = 1.0, 5.0
 FIRST_MOMENTS = 4.0
 
@@ -36,22 +36,22 @@ class Cut(Case):
         return self.router.internet.provider(zone(answer), addresses, name=name, port=port).settings()
 
     def start(self, *providers):
-        """The daemon, with warm connections and some measurements, and a client of it."""
+        """Starts the daemon, with warm connections and some measurements, and a client."""
         self.networks.host.join(self.router, "4")
         self.server = self.networks.daemon(list(providers), sections="[probe]\nenabled = false\n").up()
         self.client = self.networks.host.client()
         self.addCleanup(self.client.socket.close)
         began = time.monotonic()
-        # As many as a provider's usual time is taken from.
+        # The number of answers in a provider's usual latency.
         for _ in range(64):
             self.ask()
-        # In the first moments on a network the system resolver is asked along with everybody.
+        # In the first moments on a network, the system resolver is asked together with the providers.
         while time.monotonic() - began < FIRST_MOMENTS:
             self.ask()
             time.sleep(0.1)
 
     def ask(self):
-        """The address that a new name has, and the seconds until it was known."""
+        """The address of a new name, and the seconds until the reply."""
         name = f"n{next(self.numbers)}.any.far.example"
         began = time.monotonic()
         reply = self.client.ask(name, id=next(self.numbers) & 0xFFFF)
@@ -66,7 +66,7 @@ class Cut(Case):
 
     @property
     def longest_wait(self):
-        """On a busy machine a provider is slow, and a slow one is waited for."""
+        """The longest wait; a busy machine makes a provider slow, and the daemon waits for a slow one."""
         usual = max(provider["latency_ms"]["p95"] for provider in self.server.stats()["providers"]) / 1000
         return max(LONGEST_WAIT * paths.slack(), 10 * usual + 0.2)
 
@@ -77,7 +77,7 @@ class Cut(Case):
             time.sleep(every)
 
     def returns_to(self, *expected):
-        """While a client asks about once a second."""
+        """Waits until the provider is used again, while a client asks about once a second."""
         began = time.monotonic()
         while self.answers_soon(SYSTEM, *expected)[0] == SYSTEM:
             self.assertLess(time.monotonic() - began, LONGEST_RETURN, "the provider is not used again")
@@ -91,7 +91,7 @@ class Cut(Case):
         for cut, left in [(PROVIDER, SECOND_PROVIDER), (SECOND_PROVIDER, PROVIDER)]:
             self.router.cut(cut)
             self.answers_soon(FIRST)
-            # It is known now: no further one waits.
+            # The daemon knows of the cut now, so no further client waits.
             self.assertLess(max(self.answers_soon(FIRST)[1] for _ in range(10)), 0.2, f"to {left}")
             self.asks_for(3, FIRST)
             self.router.mend(cut)
@@ -104,8 +104,8 @@ class Cut(Case):
             self.answers_soon(left)
             self.asks_for(3, left)
             self.router.mend(cut)
-            # On a busy machine the first provider may be the slower one now. Nobody asks it then, and a dial that began
-            # during the cut fails after 2.7 s.
+            # On a busy machine the first provider may be the slower one now. It gets no requests then, and a dial that
+            # began during the cut fails after 2.7 s.
             time.sleep(3)
             eventually(self.all_work, LONGEST_RETURN, "both work", every=0.5)
 
@@ -130,8 +130,8 @@ class Cut(Case):
         self.asks_for(4, SYSTEM, every=0.05)
         before = self.connections()["opened"]
         self.asks_for(8, SYSTEM, every=0.05)
-        # One request at a time finds out whether it is back. It dials twice until it fails after 2.7 s, and four of
-        # them begin or end within 8 s.
+        # One request at a time tests whether the provider is back. It dials twice until it fails after 2.7 s, and four
+        # of them begin or end within 8 s.
         self.assertLessEqual(self.connections()["opened"] - before, 8)
 
     def test_connections_that_a_nat_has_forgotten_are_replaced(self):

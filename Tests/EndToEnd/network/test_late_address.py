@@ -1,4 +1,4 @@
-# Listen addresses that come after the start, as by DHCP, and go again.
+# Listen addresses that appear after the start, as by DHCP, and disappear again.
 
 import json
 import os
@@ -81,7 +81,7 @@ class LateAddress(NamespaceCase):
 
 @boots_machines
 class Boot(test_package.OnMachine):
-    """A machine that serves its LAN, and uses the daemon itself."""
+    """A machine that serves its LAN and uses the daemon itself."""
 
     expected_seconds = 50
 

@@ -1,5 +1,5 @@
-# While the network changes: no answer of the former network is given as fresh, and no question fails that a moment later
-# has an answer.
+# During a change of the network, no answer of the former network is given as fresh, and no question fails that would
+# have an answer a moment later.
 
 import socket
 import struct
@@ -13,20 +13,20 @@ from roaming import Roaming, address_of, known_by, zone_of
 from traffic import Traffic
 from tunnel import Tunnel
 
-# What the daemon's threads have to hear of the kernel's message: both are woken by it, on a machine that is busy.
+# The daemon's reaction time to a message of the kernel, on a busy machine.
 REACTION = 0.02
-# rtnetlink(7): links, IPv4 addresses, IPv4 routes.
+# The message groups of rtnetlink(7): links, IPv4 addresses, IPv4 routes.
 GROUPS = 0x1 | 0x10 | 0x40
 DELLINK, DELADDR, NEWROUTE, DELROUTE = 17, 21, 24, 25
 
 
 def changes_way_out(messages):
-    """Whether one of these messages tells that a way out goes or comes: a default route, or one half of it, comes or
-    goes, or an address or interface goes, whose routes the kernel drops without a message."""
+    """Whether one of these messages shows a change of the way out: a default route, or half of it, comes or goes, or an
+    address or interface goes, whose routes the kernel drops without a message."""
     at = 0
     while at + 16 <= len(messages):
         length, kind = struct.unpack_from("=IH", messages, at)
-        # struct rtmsg: family, length of the destination.
+        # The fields of struct rtmsg: family, length of the destination.
         if kind in (DELLINK, DELADDR) or kind in (NEWROUTE, DELROUTE) and messages[at + 17] <= 1:
             return True
         at += (length + 3) & ~3
@@ -34,7 +34,7 @@ def changes_way_out(messages):
 
 
 class Kernel:
-    """When the kernel has told of a change of the way out in the host's namespace, by time.monotonic()."""
+    """The times of the kernel's messages about the way out in the host's namespace, by time.monotonic()."""
 
     def __init__(self, host):
         self.told = []
@@ -88,7 +88,7 @@ class Changes(Roaming):
             for kind, change, letter in kinds:
                 former = "ab"[letter == "a"]
                 if change == self.second_route:
-                    # The first one has a metric that leaves room for a better one.
+                    # The first route has a metric that leaves room for a better one.
                     self.host.ip(f"route add default via {self.a.lan_v4} metric 600",
                                  f"route del default via {self.a.lan_v4} metric 0")
                     time.sleep(1.3)
@@ -108,7 +108,7 @@ class Changes(Roaming):
         self.assertEqual([], wrong[:5], f"{len(wrong)} answers")
 
     def second_route(self):
-        """As when a cable is plugged in beside a WLAN: with a lower metric."""
+        """Adds a route with a lower metric, as when a cable is plugged in beside a WLAN."""
         self.host.ip(f"address add {self.b.host_v4}/24 dev {self.b.link}",
                      f"route add default via {self.b.lan_v4} metric 100")
         self.host.write_resolv_conf(self.b.resolv_conf)
@@ -121,20 +121,20 @@ class Changes(Roaming):
 
 
 class Loss(Roaming):
-    """The way out goes, and the kernel tells of other things just before or meanwhile."""
+    """The way out ends, and the kernel sends other messages just before or meanwhile."""
 
     expected_seconds = 30
 
     def setUp(self):
         super().setUp()
-        # One way out, which goes by one command.
+        # The only way out can be removed by one command.
         self.host.ip("-6 route del default")
         time.sleep(1.3)
         self.client = self.host.client(timeout=5)
         self.addCleanup(self.client.__exit__)
 
     def lose(self, *before):
-        """These commands of ip, and the end of the way out in the same process."""
+        """Runs these commands of ip and removes the way out in the same process."""
         self.host.ip(*before, "route del default")
 
     def find(self):
@@ -149,7 +149,7 @@ class Loss(Roaming):
         for number in range(rounds):
             name = f"q{number}.any.lab.example"
             eventually(lambda: ttl(name) > 30)
-            # Each of these messages has the kernel's tables read, and puts the next reading off.
+            # Each of these messages makes the daemon read the kernel's tables, and delays the next reading.
             news = [f"address add 198.18.{number}.{each}/32 dev lo" for each in range(1, 2 + number * 4)]
             self.lose(*news)
             time.sleep(0.2)
@@ -172,7 +172,7 @@ class Loss(Roaming):
             answer = asking.submit(self.client.ask, name)
             for number in range(8):
                 time.sleep(0.05)
-                # As when a container begins: the interface is not in use yet.
+                # The interface is not in use yet, as when a container starts.
                 self.host.ip(f"link add name br{number} type bridge")
             self.assertEqual(0, answer.result().rcode)
         asked = [query for query, _, _ in self.a.resolver.queries if b"\x04slow\x03any" in query.lower()]
@@ -188,13 +188,13 @@ class Return(Roaming):
         results = []
         for number in range(8):
             self.host.leave()
-            # As a DHCP client does: no nameserver without a lease.
+            # There is no nameserver without a lease, as with a DHCP client.
             self.host.write_resolv_conf("")
             time.sleep(1.5)
             name = f"q{number}.any.lab.example"
-            # Its failure without a network is remembered.
+            # The failure without a network is remembered.
             before = client.ask(name)
-            # The address, and a moment later the route.
+            # The address comes, and a moment later the route.
             self.host.ip(f"address add {self.a.host_v4}/24 dev {self.a.link}")
             with ThreadPoolExecutor(1) as asking:
                 during = asking.submit(client.ask, name)

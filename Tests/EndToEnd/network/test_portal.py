@@ -1,5 +1,5 @@
-# A captive portal: the router answers in the place of the whole Internet, with its own certificate, and its resolver
-# leads every name to it, until the user has signed in.
+# A captive portal: the router answers in place of the whole Internet, with its own certificate, and its resolver leads
+# every name to it, until the user has signed in.
 
 import socket
 import time
@@ -11,7 +11,7 @@ from paths import eventually
 from programs import Nginx, ctl
 from wire import NOERROR, SERVFAIL
 
-# Of the public Internet, as a probe sees it.
+# Public addresses, because probes reach no others.
 PORTAL, SITE = "20.66.0.1", "20.30.0.1"
 LOGIN = "login.hotel.example"
 CHECKS = ["captive.apple.com", "connectivitycheck.gstatic.com", "www.msftconnecttest.com", "nmcheck.gnome.org"]
@@ -38,11 +38,11 @@ class Hotel:
         location / {{ return 302 http://{LOGIN}/; }}
     }}""")).up()
         router.serve(networks, self.respond)
-        # What goes out by the router ends here.
+        # Packets to the Internet end on the router.
         router.ip("route add local 20.0.0.0/8 dev lo table local")
 
     def respond(self, query, is_stream):
-        """Every name is ours, until it is open; then names have their address."""
+        """Answers every name with the portal's address until it is open; then with the name's own."""
         owner, type = question(query)
         if type != 1:
             return [reply(query)]
@@ -81,7 +81,7 @@ class Portal(Case):
 
         # The first answer leads to the portal, which the daemon cannot know yet; it makes the daemon suspect one.
         self.assertEqual({PORTAL}, set(client.ask(NAMES[0]).addresses))
-        # On a new network the system resolver is the quicker one for two seconds; the next names show it.
+        # On a new network, the system resolver is the quicker one for two seconds; the next names show it.
         more = (f"n{number}.site.example" for number in range(1000))
         eventually(
             lambda: client.ask(next(more)) and "a captive portal is suspected" in server.log_path.read_text(), every=0.2)
@@ -94,7 +94,7 @@ class Portal(Case):
                 self.assertEqual((NOERROR, {PORTAL}), (answer.rcode, set(answer.addresses)), name)
                 self.assertEqual({0}, {ttl for _, _, _, ttl, _ in answer.answers}, name)
 
-        # From its verdict on a name is not led there; probes of one address have a second each.
+        # After its verdict, a name is not led to the portal; probes of one address have a second each.
         for name in NAMES:
             eventually(lambda: client.ask(name).rcode == SERVFAIL, what=f"{name} is mismatched")
         for _ in range(3):

@@ -1,4 +1,4 @@
-# The host moves from one network to another, and back, while its programs ask.
+# The host moves from one network to another and back while its programs ask.
 
 import time
 
@@ -10,7 +10,7 @@ from tunnel import Tunnel
 
 
 class Switch(Roaming):
-    """From one interface to another."""
+    """A move from one interface to another."""
 
     expected_seconds = 12
 
@@ -20,7 +20,7 @@ class Switch(Roaming):
         to_b = self.host.switch(self.b)
         time.sleep(2 * FIRST)
         self.assertNotEqual(before["id"], self.network()["id"])
-        # Too slow for an answer within the time that is asked for: what comes was there.
+        # The delay is too long for an answer in time, so a reply comes from the cache.
         self.providers["a"].lab.fault("delay", value=int(2 * RECOVERY * 1000))
         to_a = self.host.switch(self.a)
         time.sleep(2 * FIRST)
@@ -36,7 +36,7 @@ class Switch(Roaming):
 
 
 class WirelessSwitch(Switch):
-    """Where the interface stays the same, and nothing but addresses and the gateway tells one network from the other."""
+    """A move on one interface: only addresses and the gateway distinguish the networks."""
 
     is_wireless = True
 
@@ -56,7 +56,7 @@ class Switches(Roaming):
             recoveries.append(self.recovery(traffic.asked(moved), moved, letter))
             eventually(lambda: self.network()["changes"] > before)
             reported.append(self.network()["last_recovery_ms"] / 1000)
-            # Both networks are known after the first ones.
+            # Both networks are known after the first moves.
             settled = self.taken() if number == 3 else settled
         self.assertServed(traffic.finish())
         print(f"recovery: clients p50 {percentile(recoveries, 0.5):.3f} s, p95 {percentile(recoveries, 0.95):.3f} s; "

@@ -1,4 +1,4 @@
-# Networks with one family only: where there is IPv6 alone and a translator (NAT64), and where there is IPv4 alone.
+# Networks with one family only: IPv6 alone with a translator (NAT64), and IPv4 alone.
 
 import socket
 import struct
@@ -13,7 +13,7 @@ from programs import ctl
 from translator import ANNOUNCED, Translator
 from wire import Message, name
 
-# A site with an IPv4 address only, at which one connection after the other is greeted.
+# A site with an IPv4 address only; it greets one connection after the other.
 SITE, PORT, GREETING = "20.20.20.30", 8080, b"here is the site"
 TRANSLATED = "64:ff9b::1414:141e"
 ZONE = f"""$ORIGIN lab.example.
@@ -32,7 +32,7 @@ class SingleFamily(Case):
     """A host in one network, with a provider that has an IPv4 address, and a system resolver that knows nothing."""
 
     def begin(self, families, knows=(), **options):
-        """`knows`: records of the system resolver, as (owner, type number, TTL, data)."""
+        """Starts the host. `knows`: records of the system resolver, as (owner, type number, TTL, data)."""
         self.networks = Networks(routers="a", families=families)
         self.addCleanup(self.networks.remove)
         self.programs = self.networks.programs
@@ -56,7 +56,7 @@ class SingleFamily(Case):
 
 
 class Translated(SingleFamily):
-    """IPv6 alone, and a translator that the system resolver tells of."""
+    """A network with IPv6 alone, and a translator that the system resolver announces."""
 
     expected_seconds = 12
 
@@ -82,7 +82,7 @@ class Translated(SingleFamily):
         self.begin(server='dns64 = "auto"')
         reply = self.dig("AAAA", "old.lab.example")
         self.assertEqual(({TRANSLATED}, ["AAAA"]), (reply.data, reply.types))
-        # The zone's "no" lives for 40 seconds.
+        # The zone's negative answer has a TTL of 40 seconds.
         self.assertLessEqual(int(reply.answer[0][1]), 40)
         address = reply.data.pop()
         with self.host.within(lambda: socket.create_connection((address, PORT), timeout=5)) as connection:
@@ -94,14 +94,14 @@ class Translated(SingleFamily):
         mail = self.dig("AAAA", "mail.lab.example")
         self.assertEqual(("NOERROR", []), (mail.status, mail.answer))
         self.assertEqual("NXDOMAIN", self.dig("AAAA", "gone.lab.example").status)
-        # A hit is a hit.
+        # A synthesised answer counts as a cache hit, too.
         hits = self.server.stats()["responses"]["cache"]
         self.assertEqual({TRANSLATED}, self.dig("AAAA", "old.lab.example").data)
         self.assertEqual(hits + 1, self.server.stats()["responses"]["cache"])
         self.assertSums(self.server.stats())
 
     def test_a_synthesised_address_is_served_stale(self):
-        """An idea of BIND's system test "serve_stale"."""
+        """The idea comes from BIND's system test "serve_stale"."""
         self.begin(server='dns64 = "auto"', sections="[prefetch]\nenabled = false\n")
         self.provider.lab.record("brief.lab.example", "A", SITE, ttl=1)
         self.assertEqual({TRANSLATED}, self.dig("AAAA", "brief.lab.example").data)
@@ -128,7 +128,7 @@ class Translated(SingleFamily):
 
 
 class WithoutIPv6(SingleFamily):
-    """IPv4 alone."""
+    """A network with IPv4 alone."""
 
     expected_seconds = 6
 

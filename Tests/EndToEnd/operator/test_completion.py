@@ -1,4 +1,4 @@
-# What shells complete, in real ones.
+# The completions of real shells.
 
 import json
 import shutil
@@ -19,7 +19,7 @@ class Bash(Case):
         cls.server = cls.share(Daemon(providers)).up()
 
     def completed(self, *words):
-        """What is offered for the last word; the daemon's socket stands before the first."""
+        """The completions of the last word; the daemon's socket precedes the first."""
         line = [str(paths.binaries / "httpdnsctl"), "--socket", str(self.server.control), *words]
         script = f"""
             . {SCRIPTS}/httpdnsctl.bash

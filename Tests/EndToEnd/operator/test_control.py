@@ -1,4 +1,4 @@
-# The control socket as operators use it: httpdnsctl, socat, and what both say when something is wrong.
+# The control socket for operators: httpdnsctl and socat, and their output for errors.
 
 import json
 import os
@@ -141,7 +141,8 @@ class WithoutDescriptors(Case):
 
     @staticmethod
     def limit(server, soft, hard):
-        """As the daemon's own user: any other user needs a capability that root in a container lacks."""
+        """The test runs as the daemon's own user, because any other user needs a capability that root in a container
+        lacks."""
         own = paths.DAEMON
         subprocess.run(
             ["prlimit", f"--pid={server.process.pid}", f"--nofile={soft}:{hard}"], check=True,
@@ -164,7 +165,7 @@ class WithoutDescriptors(Case):
 
 
 class Steps(Case):
-    """httpdnsctl before a daemon that answers in steps; this test is the daemon."""
+    """The client httpdnsctl with a daemon that answers in steps; the test is the daemon."""
 
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
@@ -192,7 +193,7 @@ class Steps(Case):
     def test_steps_are_shown_as_they_come(self):
         client, connection, line = self.ask("providers", "test", "alidns")
         self.assertEqual("providers test alidns", line)
-        # The second step is not sent before the first is shown.
+        # The test sends the second step after the client has shown the first.
         for step in ("addresses: 2\n", "first answer: 18 ms é\n"):
             connection.sendall(step.encode())
             self.assertEqual(step, client.stdout.readline().decode())
@@ -219,7 +220,7 @@ class Steps(Case):
 
     def test_other_answers_are_taken_whole_before_they_are_printed(self):
         client, connection, _ = self.ask("cache", "dump")
-        # More than a pipe holds: a daemon before a pager that waits would wait, too.
+        # The reply exceeds a pipe: a daemon would also wait for a pager that waits.
         answer = b"x" * 99 + b"\n"
         for _ in range(10_000):
             connection.sendall(answer)

@@ -1,4 +1,4 @@
-# httpdnsctl doctor: nothing on a healthy machine, and each fault that is staged there, with its remedy. The machine is
+# The command httpdnsctl doctor: no finding on a healthy machine, and each staged fault with its remedy. The machine is
 # a network namespace with files of its own, where the daemon has port 53.
 
 import json
@@ -26,18 +26,18 @@ from web_sites import Handmade, keeps_silent
 US, NAMESERVER, SECURE, ELSEWHERE = "127.0.0.1", "127.0.0.3", "127.0.0.4", "127.0.0.9"
 PUBLIC = "198.51.100.1"
 DNSKEY = 48
-# More than a packet holds.
+# Data that exceeds a packet.
 LONG = b"\x01" * 3000
 
 
 def answers(query, is_stream):
-    """A nameserver as it should be: what is long goes over TCP, or to who has room."""
+    """A correct nameserver: a long answer goes over TCP, or to clients with enough room."""
     kind = int.from_bytes(query[13:15], "big")
     return [reply(query, [(".", DNSKEY, 60, LONG)] if kind == DNSKEY else [])]
 
 
 class Machine(Case):
-    """Healthy, and each test puts one thing wrong and looks."""
+    """A healthy machine; each test adds one fault and runs the doctor."""
 
     def setUp(self):
         self.inside = Namespace(resolv_conf=f"nameserver {US}\n")
@@ -64,7 +64,7 @@ class Machine(Case):
         return nameserver
 
     def secure(self, name, pair, host=SECURE, serve=None):
-        """A web server that shakes hands, at port 443."""
+        """A web server at port 443 that completes handshakes."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(*pair)
 
@@ -104,19 +104,19 @@ class Machine(Case):
         return findings
 
     def assertFinds(self, subject, text, remedy, findings, others=()):
-        """That one, and besides only what is expected of these subjects."""
+        """Checks that there is this finding, and otherwise only expected ones of the subjects in `others`."""
         matching = [one for one in findings if one["subject"] == subject and text in one["text"]]
         self.assertEqual(1, len(matching), f"{subject}: {text}: {findings}")
         self.assertIn(remedy, matching[0]["remedy"])
         self.assertEqual(sorted([subject, *others]), sorted(one["subject"] for one in findings), findings)
 
     def changed_settings(self, change):
-        """The daemon's file with something else in it, which it does not read."""
+        """A changed copy of the daemon's file, which the daemon does not read."""
         return self.file("other.toml", change(self.server.settings()))
 
 
 class Up(Machine):
-    """While the daemon runs."""
+    """The doctor's checks while the daemon runs."""
 
     expected_seconds = 45
 
@@ -221,7 +221,7 @@ class Up(Machine):
         self.assertTrue(findings and "settings" in {one["subject"] for one in findings}, findings)
         self.assertNotIn("\u001b", json.dumps(findings, ensure_ascii=False))
         config = self.changed_settings(lambda text: text.replace("[server]\n", "[server]\nthreds = 1\n"))
-        # Nothing about the built-in providers, which the daemon does not use.
+        # The doctor ignores the built-in providers, because the daemon does not use them.
         self.assertFinds("settings", "other.toml:2:1: ", "httpdnsd --check", self.examine(config=config))
 
     def test_programs_of_this_machine_that_are_refused(self):
@@ -269,7 +269,7 @@ class Up(Machine):
                 config = self.with_providers(self.https(name, host))
                 self.server.providers = before
                 if host == "203.0.113.1":
-                    # Others are reached, by the same family.
+                    # Other hosts are reachable by the same family.
                     remedy = "ip route"
                 self.assertFinds("providers", text, remedy, self.examine(config=config))
 
@@ -280,7 +280,7 @@ class Up(Machine):
         self.assertEqual("warning", found[0]["gravity"])
 
     def test_a_clock_that_is_wrong(self):
-        """By the certificates of the providers, all of which begin later."""
+        """The certificates of all providers begin later, so the clock is wrong."""
         for number, name in enumerate(("one.example", "two.example")):
             self.secure(name, self.authority.certificate(name, begins=30), f"127.0.0.{20 + number}")
         self.server.providers = [
@@ -428,7 +428,7 @@ class Up(Machine):
 
 
 class Wide(Machine):
-    """A daemon for others than this machine, too."""
+    """A daemon that serves other machines, too."""
 
     def test_nothing_where_it_listens_for_others(self):
         self.assertEqual(0, self.inside.run("ip", "addr", "add", f"{PUBLIC}/32", "dev", "lo").returncode)
@@ -439,7 +439,7 @@ class Wide(Machine):
 
 
 class Down(Machine):
-    """While it does not."""
+    """The doctor's checks while the daemon does not run."""
 
     expected_seconds = 16
 
@@ -455,7 +455,7 @@ class Down(Machine):
             "port 53", f"held by dnsmasq (pid {dnsmasq.process.pid})", "systemctl disable --now dnsmasq", found, ["daemon"])
 
     def test_a_daemon_that_the_first_question_would_start(self):
-        """httpdnsd.socket listens, and is not asked."""
+        """The socket of httpdnsd.socket listens, and gets no query."""
         held = self.inside.within(lambda: FakeNameserver(lambda query, is_stream: [], (US, 53)))
         self.addCleanup(held.close)
         self.assertIn("daemon", [one["subject"] for one in self.examine()])

@@ -1,5 +1,5 @@
-# Why a name is answered as it is: by httpdnsctl and by plain dig, in every situation that a name can be in; the queries
-# and lookups of operators beside it.
+# Explanations of answers, by httpdnsctl and by plain dig, in every situation of a name; and operators' own queries and
+# lookups.
 
 import json
 import os
@@ -23,7 +23,7 @@ SHARED_RULES = rule("corp.example", resolver='"system"') + rule("backup.lab.exam
 
 
 def masked(text):
-    """Without the numbers that move from one moment to the next, and the columns."""
+    """The text without changing numbers and without columns."""
     text = re.sub(r"\b\d\d:\d\d:\d\d\.\d+Z", "T", text)
     text = re.sub(r"\b(\d+[dhms])+\b|\b\d+ (ms|hits?|times)\b|\bTTL \d+\b", "N", text)
     return re.sub(r" +", " ", re.sub(r"\bnetwork +[0-9a-f]{8}\b", "network X", text)).strip()
@@ -35,7 +35,7 @@ def key(server):
 
 class Explaining(Case):
     def said(self, server, name, type="A"):
-        """The lines of `explain`, each with its word; dig says the same."""
+        """The lines of `explain`, each with its label; dig must return the same."""
         def both():
             done = ctl(server, "explain", name, type)
             self.assertEqual(0, done.returncode, done.stdout + done.stderr)
@@ -47,7 +47,7 @@ class Explaining(Case):
             answer = dig(server, "+short", f"{prefix}{name}.{key(server)}.why.httpdnsd.", "TXT").text
             dug = [masked(re.sub(r"\\(\d{3}|.)", r"\1", line.strip().strip('"'))) for line in answer.splitlines() if line]
             return lines, dug
-        # What changes between the two is asked for again.
+        # A pair that changed between the two requests is requested again.
         lines, dug = eventually(lambda: (lambda pair: pair if pair[0] == pair[1] else None)(both()), 5,
                                 f"ctl and dig agree about {name}: {both()}")
         self.assertEqual(f"{name} {type}", ctl(server, "explain", name, type).stdout.splitlines()[0])
@@ -86,7 +86,7 @@ class Situations(Explaining):
              r"address 192.0.2.10:443 unprobed: .*", "refresh in N if it is in use then; .*",
              "next answered from the cache", "lately T answered A: provider, NOERROR, [0-9,]+ us, udp"],
             server, "www.lab.example")
-        # Another type is another question; it was not brought about by the explanation.
+        # Another type is another question, and the explanation did not cause a lookup for it.
         self.assertSaid(["entry none"], server, "www.lab.example", "AAAA")
         self.assertEqual(1, server.stats()["cache"]["entries"])
 
@@ -98,7 +98,7 @@ class Situations(Explaining):
             said = ctl(server, "explain", "due.lab.example").stdout
             if "entry    due" in said:
                 return said
-            # A machine that is busy may have let the short time pass.
+            # A busy machine may miss the short time.
             if "entry    fresh" not in said:
                 dig(server, "due.lab.example", "A")
         self.assertRegex(eventually(due, every=0.005), "original TTL 1000\n(.*\n)*next     answered from the cache, ")
@@ -262,7 +262,7 @@ class Why(Explaining):
 
 
 def own_addresses():
-    """Of the interface that leads out, if there is one. Nothing is sent."""
+    """The addresses of the interface with the default route, if there is one. No packet is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))

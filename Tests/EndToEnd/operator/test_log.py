@@ -1,4 +1,4 @@
-# What the daemon writes for its operator, in the form that the reader wants, and how that is changed while it runs.
+# The daemon's log for operators in each form, and its changes at run time.
 
 import json
 import os
@@ -14,7 +14,7 @@ from programs import Daemon, ctl
 
 
 class Journal(Case):
-    """Standard error is a socket, as it is where the journal reads it."""
+    """The journal: standard error is a socket."""
 
     def test_lines_have_priorities_where_the_journal_reads_them(self):
         reader, writer = socket.socketpair()
@@ -36,7 +36,7 @@ class Journal(Case):
         self.assertNotIn("<6>", heard)
 
     def lines(self, stream, reader, writer):
-        """All that a daemon says there in a short life, with settings that it can't read in between."""
+        """All lines of a daemon during a short run in which it cannot read its settings once."""
         server = Daemon([closed_provider()])
         self.own(server)
         server.config.write_text(server.settings())
@@ -89,7 +89,7 @@ class Log(Case):
         since = len(server.log)
         server.config.write_text("nonsense\n")
         self.assertEqual(1, ctl(server, "reload").returncode)
-        # The operator's level holds until settings are in force, and not a moment longer.
+        # The operator's level ends when settings come into force.
         server.config.write_text(server.settings())
         self.assertEqual("settings reloaded\n", ctl(server, "reload").stdout)
         server.wait_for("^httpdnsd: settings reloaded$", since=since)
@@ -116,7 +116,7 @@ class Reload(Case):
         server.config.write_text(server.settings())
         done = ctl(server, "reload")
         self.assertEqual("settings reloaded; a restart is needed for cache.size\n", done.stdout)
-        # It is still needed, however often the file is read.
+        # The restart is still needed, however often the file is read.
         self.assertEqual({"need_restart": ["cache.size"]}, json.loads(ctl(server, "--json", "reload").stdout))
         server.sections = ""
         server.config.write_text(server.settings())

@@ -1,4 +1,4 @@
-# Readers of the log that stop: the daemon answers, counts the lines that it drops, and ends when it is told to.
+# Readers of the log that stop: the daemon answers, counts the dropped lines, and ends on request.
 
 import os
 import pty
@@ -16,7 +16,7 @@ from paths import eventually
 from programs import Daemon, ctl
 
 NAMES = 3000
-# Makes lines that are more than a pipe, a socket or a terminal holds together with the daemon's queue.
+# Makes the lines exceed a pipe, a socket or a terminal together with the daemon's queue.
 LONG = "x" * 50
 
 
@@ -40,7 +40,8 @@ class StoppedReader(Case):
         return server
 
     def holds(self, server):
-        """All new names are answered, the control socket replies, lines are counted, and SIGTERM ends it."""
+        """Checks that all new names are answered, the control socket replies, lines are counted, and SIGTERM ends the
+        daemon."""
         for first in range(0, NAMES, 100):
             names = [f"{LONG}.n{number}.any.lab.example" for number in range(first, first + 100)]
             answers = wire.ask_all(server, [(name, "A") for name in names])

@@ -1,4 +1,4 @@
-# What the HTTP listener gives to those who ask rightly, what it refuses, and what it survives.
+# The HTTP listener: its replies to valid requests, its refusals, and hostile readers.
 
 import json
 import os
@@ -27,7 +27,7 @@ def connect(page, receive_buffer=None):
 
 
 def rest(client):
-    """All that still comes; an end by force is one, too."""
+    """The remaining bytes; a reset ends them, too."""
     received = b""
     try:
         while chunk := client.recv(65536):
@@ -91,7 +91,7 @@ class Metrics(Case):
             return scraping.get(self.server.page, f"/explain?{query}")
 
         def lines(text):
-            # What changes from one moment to the next is left out.
+            # Values that change from one moment to the next are left out.
             return [line.split()[0] for line in text.splitlines() if line and line[0] != " "]
 
         told = self.server.ask_control("explain www.lab.example AAAA")
@@ -154,7 +154,7 @@ class Place(Case):
 
 
 class HostileReaders(Case):
-    """Whatever they do, names are answered, others get their page, and their descriptors come back."""
+    """Hostile readers do no harm: names are answered, other readers get their page, and the descriptors are closed."""
 
     expected_seconds = 30
 

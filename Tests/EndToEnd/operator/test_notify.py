@@ -1,4 +1,4 @@
-# Notifications by POST: what a receiver gets and can check, and receivers that hang, redirect or lie.
+# Notifications by POST: the receiver's checks, and receivers that hang, redirect or lie.
 
 import os
 import socket
@@ -44,7 +44,7 @@ class Notify(Case):
         return self.daemon([self.provider.provider("doh")], system=[self.system.server], sections="".join(tables))
 
     def fails(self, server):
-        """The provider goes away, and a client notices."""
+        """Stops the provider, and lets a client notice it."""
         self.provider.kill()
         number = iter(range(10_000))
         eventually(lambda: dig(server, f"gone{next(number)}.any.lab.example", "A") and "every provider fails" in server.log,
@@ -66,7 +66,7 @@ class Notify(Case):
         origin = f"https://alerts.example:{receiver.port}"
         server = self.server(self.table(
             receiver, f"{origin}/events?token=hidden-token",
-            # Nothing listens at the first one.
+            # No server listens at the first address.
             f'addresses = ["127.0.0.2", "127.0.0.1"]\nkey-file = "{self.key_file()}"\nca-file = "{authority.ca_file}"'))
         self.fails(server)
         outage, = eventually(lambda: receiver.of_kind("outage"), what="the outage")
@@ -130,7 +130,7 @@ class Notify(Case):
         self.assertEqual([], bad[2].requests, "its certificate is another name's")
         kinds = [self.stats(server, origin)["failures"] for origin in origins]
         self.assertEqual([{"redirected"}, {"garbage"}, {"tls"}], [set(kind) for kind in kinds])
-        # Another one in place of all of them: what waited for them is gone with them.
+        # Other receivers replace all of them, and the notifications that waited for these are dropped.
         flood = self.receiver()
         flood.behaviour = "flood"
         overloaded = self.receiver()

@@ -1,4 +1,4 @@
-# What an operator does to providers while they work: switching them off and on, and testing one.
+# An operator's commands for providers in use: off, on, and tests.
 
 import contextlib
 import fcntl
@@ -79,7 +79,7 @@ class Switch(Case):
 
     @contextlib.contextmanager
     def asked(self, server, name):
-        """A client sends a query, the provider receives it, and the reply is there at the end."""
+        """Checks that a client's query reaches the provider and its reply comes at the end."""
         replies = []
         thread = threading.Thread(target=lambda: replies.append(dig(server, name, "A").data))
         thread.start()

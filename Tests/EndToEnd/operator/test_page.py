@@ -11,13 +11,13 @@ from paths import eventually, free_port, own_address
 from wire import SERVFAIL, Datagrams
 
 HOSTILE = "<img src=x onerror=stolen()>\"'&amp;\\u202e${stolen()}"
-# Every panel that is shown has something to see.
+# The visible panels without any content.
 BLANK = "[...document.querySelectorAll('.panel')].filter(panel => panel.checkVisibility() && " \
     "!panel.querySelector('path, tbody td, li, input')).map(panel => panel.textContent)"
 
 
 class Load:
-    """Hits, and now and then a miss."""
+    """A client that causes hits, and sometimes a miss."""
 
     def __init__(self, server, every=0.004):
         self.stop = threading.Event()
@@ -39,7 +39,7 @@ class Load:
 
 
 class Opened(Case):
-    """The page is open, and queries arrive."""
+    """The base of the tests: the page is open, and queries arrive."""
 
     pages = "127.0.0.1:0"
 
@@ -53,7 +53,7 @@ class Opened(Case):
             [self.provider.provider("json"), self.provider.provider("doh", "doh")], pages=self.pages)
         self.load = Load(self.server)
         self.addCleanup(self.load.end)
-        # The page of the test before still asks its daemon, and complains that it is gone.
+        # The page of the previous test still asks its daemon, and reports that it is gone.
         self.visit("about:blank")
         self.browser.requests.clear()
         self.browser.complaints.clear()
@@ -143,7 +143,7 @@ class StatusPage(Opened):
         self.assertEqual(0, self.count("img, b b, main script"))
         for place in ("#network", "#asked", "#failed", "#evidence"):
             self.assertIn("<img src=x", self.text(place))
-        # The script that was put in is refused by the page's policy, and what stood before it would have run by then.
+        # The page's policy refuses the inserted script, so a script before it would have run by then.
         eventually(lambda: self.refusals(), what="the policy's complaint")
         self.assertEqual("httpdnsd", self.browser.value("document.title"))
         self.assertEqual(1, self.refusals())
@@ -191,7 +191,7 @@ class StatusPage(Opened):
         eventually(lambda: len(self.history()["counts"]["cache"].split()) > 1, within=30, what="two steps of history")
         self.visit("about:blank")
         self.visit(self.page)
-        # Zero is when the page was opened.
+        # The zero of the axis is the time at which the page was opened.
         oldest = "Math.min(...charts.rate.samples.filter(each => each.values?.cache > 0).map(each => each.at))"
         eventually(lambda: self.browser.value(oldest + " < 0"), what="samples of before")
         for seconds, words in ((3600, "1 h"), (86400, "24 h")):
@@ -202,8 +202,8 @@ class StatusPage(Opened):
         self.browser.value("charts.rate.svg.focus()")
         self.browser.press("ArrowLeft")
         self.assertRegex(self.browser.value("charts.rate.svg.getAttribute('aria-label')"), r", at \d\d:\d\d: cache")
-        # The newest step may be this old when the next one is fetched.
-        # In one step, so that the page does not show its own numbers between them.
+        # The newest step may have this age when the next one is fetched. All of it runs in one step, so that the page
+        # does not show its own numbers between them.
         self.assertEqual("Memory, now: RSS 2 KiB, private –, cache –", self.browser.value(
             "(charts.memory.show([{at: 75, values: {resident: 2048}}], 100), "
             "charts.memory.svg.getAttribute('aria-label'))"))
@@ -233,7 +233,7 @@ class StatusPage(Opened):
     def test_a_pause_holds_what_is_shown_and_keeps_what_comes(self):
         pause = "document.getElementById('pause').click()"
         pressed = "document.getElementById('pause').getAttribute('aria-pressed')"
-        # In one turn of the browser: nothing is drawn between the click and the look.
+        # All of it runs in one turn of the browser, so that the page draws nothing between the click and the check.
         shown = self.browser.value(
             f"({pause}, [shown.tiles, place('tiles').textContent, history.length, charts.rate.samples.length])")
         self.assertEqual("true", self.browser.value(pressed))

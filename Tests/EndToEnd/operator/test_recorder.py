@@ -1,4 +1,4 @@
-# The flight recorder: on demand, after a crash, when many clients get failures, and as queries come.
+# The flight recorder: on demand, after a crash, when many clients get failures, and for live queries.
 
 import json
 import signal
@@ -24,7 +24,7 @@ def read(path, *arguments):
 
 
 class Watch:
-    """httpdnsctl watch, with the lines that have come so far."""
+    """A process of httpdnsctl watch, with its lines so far."""
 
     def __init__(self, server, *arguments):
         command = [paths.binaries / "httpdnsctl", "--socket", server.control, *arguments]

@@ -1,5 +1,5 @@
-# httpdnsctl report-bug: what its file holds with and without a daemon, that no secret is in it, and where it can't be
-# written.
+# The command httpdnsctl report-bug: its file with and without a daemon, the absence of secrets, and paths that it
+# cannot write.
 
 import itertools
 import json
@@ -52,7 +52,7 @@ class Reports(Case):
         return paths.entrust(path)
 
     def settings(self, text=""):
-        """Without a provider that the doctor would have to wait for."""
+        """Settings without a provider that the doctor would have to wait for."""
         provider = f'[[provider]]\nname = "none"\ndialect = "doh"\nurl = "http://127.0.0.1:{free_port()}/dns-query"\n'
         return self.file("httpdnsd.toml", provider + '[system-resolver]\nservers = ["127.0.0.1:9"]\n' + text)
 
@@ -75,7 +75,7 @@ class Reports(Case):
 
 class WithDaemon(Reports):
     def secrets(self):
-        """Providers with a canary wherever a secret may be."""
+        """The settings of providers with a canary in each place for a secret."""
         key = self.file("canary.key", "canary-of-the-key-file\n", 0o600)
         password = self.file("proxy.key", "canary-of-the-proxy\n", 0o600)
         port = free_port()
@@ -153,7 +153,8 @@ class WithDaemon(Reports):
 
 
 class FakeDaemon:
-    """A control socket that answers `status --json` with the pieces `status`, and any other command with `pieces`."""
+    """A control socket that replies to `status --json` with the pieces `status`, and to any other command with
+    `pieces`."""
 
     def __init__(self, path, status, pieces, pause=0.0):
         self.status, self.pieces, self.pause, self.asked = status, pieces, pause, []
@@ -204,7 +205,7 @@ class WithHostileDaemon(Reports):
     def test_a_daemon_that_drips_is_asked_once_and_not_waited_for(self):
         fake = self.fake(itertools.repeat(b"x"), pause=0.05)
         sections = self.report_of(fake)
-        # doctor compares two counters of the daemon.
+        # The doctor compares two counters of the daemon.
         self.assertEqual(["status --json", "stats --json", "providers"], fake.asked)
         reason = f"no complete answer from the daemon at {self.directory}/fake.sock: recv: Connection timed out (ETIMEDOUT)"
         for title in ("providers", "network", "stats", "recorder"):
@@ -219,7 +220,7 @@ class WithHostileDaemon(Reports):
     def test_a_daemon_that_floods_fills_no_report(self):
         fake = self.fake(itertools.repeat(b"y\n" * 32768))
         sections = self.report_of(fake)
-        # doctor compares two counters of the daemon.
+        # The doctor compares two counters of the daemon.
         self.assertEqual(["status --json", "stats --json", "providers"], fake.asked)
         self.assertIn("Message too long (EMSGSIZE)", sections["recorder"])
 

@@ -1,4 +1,4 @@
-# Who may do what over the control socket, and what becomes of those who send it rubbish.
+# The rights of users on the control socket, and malformed requests.
 
 import json
 import os
@@ -38,7 +38,7 @@ class Nobody(Case):
         cls.provider = cls.share(Lab()).up()
         cls.server = cls.share(Daemon([cls.provider.provider("json")])).up()
         dig(cls.server, "www.lab.example", "A")
-        # A copy that user 65534 may run, wherever the build is.
+        # User 65534 may run the copy, wherever the build is.
         cls.client = shutil.copy(paths.binaries / "httpdnsctl", cls.server.directory)
 
     def as_nobody(self, line, *options):
@@ -127,7 +127,8 @@ class Objects(Case):
             "verify": ("verify www.lab.example",), "report": ("report www.lab.example 192.0.2.10",),
             "whois": ("whois 192.0.2.10",), "explain": ("explain www.lab.example",), "query": ("query www.lab.example",),
             "recorder": ("recorder dump",), "log": ("log debug --for 1s", "log info"), "reload": ("reload",), "watch": (),
-            # These look at the machine and the network: in test_takeover, test_doctor, test_setup and test_report_bug.
+            # These commands examine the machine and the network: in test_takeover, test_doctor, test_setup and
+            # test_report_bug.
             "system": (), "doctor": (), "setup": (), "report-bug": (),
         }
         for command in json.loads(ctl(server, "--json", "help").stdout)["commands"]:
@@ -137,12 +138,12 @@ class Objects(Case):
                     self.assertIn(done.returncode, (0, 1), done.stderr)
                     for row in done.stdout.splitlines():
                         self.assertIsInstance(json.loads(row), dict, row)
-                    # Nothing to list is nothing to print.
+                    # An empty list prints nothing.
                     self.assertTrue(done.stdout or command in ("evidence", "verdicts", "recorder"), line)
 
 
 class Malformed(Case):
-    """Ten thousand malformed lines."""
+    """The test sends ten thousand malformed lines."""
 
     expected_seconds = 25
     LINES = 10_000
@@ -157,7 +158,7 @@ class Malformed(Case):
 
     @staticmethod
     def line(chance):
-        """A line, and whether it is ended before the connection is."""
+        """A line, and whether it has a newline at its end."""
         kind = chance.randrange(10)
         if kind == 0:
             return chance.randbytes(chance.randrange(1, 200)), True
@@ -181,7 +182,7 @@ class Malformed(Case):
         return b"nonsense\n" * chance.randrange(2, 50), True
 
     def send(self, seed):
-        """What came back, as far as it came; None when the connection was cut."""
+        """The received reply; None if the connection was cut."""
         line, is_ended = self.line(random.Random(seed))
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(paths.PATIENCE)
@@ -215,7 +216,7 @@ class Malformed(Case):
         self.assertSums(stats)
         self.assertLess(stats["process"]["rss_bytes"] - memory, 32 << 20)
         self.assertEqual("NOERROR", dig(self.server, "www.lab.example", "A").status)
-        # None of it is worth a word in the log.
+        # Malformed requests cause no log lines.
         self.assertLess(len(self.server.log.splitlines()), 10, self.server.log)
 
     def test_who_sends_a_little_at_a_time_is_cut_and_holds_up_nobody(self):

@@ -1,4 +1,4 @@
-# httpdnsctl top and stats --watch: the screen in a real terminal (tmux's), and what comes where there is none.
+# The commands httpdnsctl top and stats --watch: the screen in a real terminal (tmux's), and the output without one.
 
 import itertools
 import json
@@ -22,7 +22,7 @@ NAMES = ["www.lab.example", *(f"n{number}.any.lab.example" for number in range(3
 
 
 class Busy(Case):
-    """A daemon that clients ask all the time."""
+    """A daemon with continuous queries."""
 
     expected_seconds = 15
 
@@ -43,7 +43,7 @@ class Busy(Case):
             client.connect(cls.server.address)
             turn = 0
             while not cls.stop.wait(0.004):
-                # The first names far more often than the last ones.
+                # The first names come far more often than the last ones.
                 name = NAMES[(turn * turn) % (1 + turn % len(NAMES))]
                 try:
                     client.send(query(name, "A", id=turn % 65536))
@@ -61,7 +61,7 @@ class Busy(Case):
 
 
 class Terminal:
-    """A terminal of its own, on a tmux server of its own, in which one command runs."""
+    """A terminal on a tmux server of its own, in which one command runs."""
 
     def __init__(self, directory, columns, rows, command):
         settings = directory / "tmux.conf"
@@ -97,7 +97,7 @@ class Terminal:
 
 class Screen(Busy):
     def shown(self, pane):
-        """The screen after two looks at least."""
+        """The screen after at least two updates."""
         def look():
             screen = pane.screen()
             return screen if "queries" in screen and "since the start" not in screen else None
@@ -126,7 +126,7 @@ class Screen(Busy):
                 self.check(screen, columns, rows)
                 pane.type("q")
                 screen = eventually(lambda: "ended with 0" in pane.screen() and pane.screen())
-                # The shell's own screen is back, with what stood there.
+                # The shell's own screen is back, with its former text.
                 self.assertIn("before\n", screen)
                 self.assertNotIn("queries", screen)
 
@@ -149,7 +149,7 @@ class Screen(Busy):
                 else:
                     os.kill(pane.pid, end)
                 eventually(lambda: "ended with 0\nas it was\n" in pane.screen())
-                # Cursor, and which of its two screens.
+                # The fields are the cursor's visibility and the screen in use.
                 self.assertEqual("1 0\n", pane.run("display-message", "-p", "#{cursor_flag} #{alternate_on}"))
 
     def test_colours_unless_they_are_not_wanted(self):

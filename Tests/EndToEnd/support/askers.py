@@ -8,7 +8,7 @@ import wire
 
 
 class Asker:
-    """A client with an address of its own that asks names at a rate, or all at once; in a namespace, if one is given."""
+    """A client with an address of its own that asks for names at a rate, or all at once; it may run in a namespace."""
 
     def __init__(self, what, source, name, count, rate=None, namespace=None):
         self.what, self.source, self.name, self.count, self.rate = what, source, name, count, rate
@@ -23,7 +23,7 @@ class Asker:
 
     def proceed(self, elapsed):
         due = self.count if self.rate is None else min(self.count, int(elapsed * self.rate) + 1)
-        # The daemon's socket has to hold what is sent at once.
+        # The daemon's socket buffer has to hold all packets of one burst.
         for number in range(len(self.sent), min(due, len(self.sent) + 50)):
             self.sent[number] = time.monotonic()
             self.client.send(wire.query(self.name(number), id=number))
@@ -42,7 +42,7 @@ class Asker:
 
 
 def ask(server, askers, patience=6.0):
-    """Lets the clients ask, side by side, until all have their replies or have waited for so long after the last."""
+    """Runs the clients in parallel until all replies have come, or until `patience` after the last question."""
     for asker in askers:
         asker.begin(server)
     began, ended = time.monotonic(), None

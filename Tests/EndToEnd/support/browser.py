@@ -1,4 +1,4 @@
-# Chromium without a screen, driven over its DevTools pipe: what a page asks for, says on its console, and looks like.
+# Chromium without a screen, driven over its DevTools pipe: a page's requests, console messages and looks.
 
 import base64
 import fcntl
@@ -10,19 +10,19 @@ import time
 import paths
 from programs import Program
 
-# Chromium is large and starts slowly on a busy machine.
+# The time-out of a start: Chromium is large and starts slowly on a busy machine.
 START = 60.0
 
 
 def _above_ten(descriptor):
-    """Chromium's own are 3 and 4, and the shell makes them from these."""
+    """Moves a descriptor above 10: Chromium's own are 3 and 4, and the shell makes them from these."""
     moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD, 10)
     os.close(descriptor)
     return moved
 
 
 class Browser(Program):
-    """One page. Its console, its faults and its requests are kept."""
+    """One page, with its console messages, faults and requests."""
 
     def __init__(self, width=1280, height=1000):
         super().__init__("chromium")
@@ -101,7 +101,7 @@ class Browser(Program):
         return self
 
     def wear(self, scheme):
-        """"light" or "dark"."""
+        """Sets the colour scheme: "light" or "dark"."""
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def open(self, url):
@@ -109,7 +109,7 @@ class Browser(Program):
         return self
 
     def value(self, expression):
-        """Of JavaScript, as JSON has it."""
+        """The value of a JavaScript expression as JSON."""
         done = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in done:
             raise AssertionError(f"{expression}: {done['exceptionDetails']}")
@@ -122,7 +122,7 @@ class Browser(Program):
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, text=text)
 
     def picture(self, path):
-        """The whole page, as PNG."""
+        """A PNG of the whole page."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
         clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
         shot = self.call("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)

@@ -24,7 +24,7 @@ from slow_provider import name_of, read_query  # noqa: E402
 
 TEXT, ADDRESS = "192.0.2.7", bytes((192, 0, 2, 7))
 SECONDS = re.compile(r"-(\d+)-(\d+)\.")
-# What the provider was asked, and the schedule of its usual time: pairs of the second from which a time holds and it.
+# The counts of the provider, and the schedule of its usual latency: pairs of a start in seconds and a latency.
 counts = {"requests": 0, "open": 0, "most": 0, "refused": 0}
 usual = [(0.0, 0.02)]
 began = time.monotonic()
@@ -41,7 +41,7 @@ async def pause(name):
 
 
 def own_page(target):
-    """Control: the counts, or a new schedule that begins now, as /usual?0=0.012&5=0.3."""
+    """The control page: returns the counts, or sets a new schedule that begins now, as /usual?0=0.012&5=0.3."""
     global began, usual
     fields = parse_qs(urlsplit(target).query)
     if target.startswith("/usual"):
@@ -155,7 +155,7 @@ async def main(dialect, milliseconds, most, certificate=None, key=None, streams=
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
         context.set_alpn_protocols(["h2"])
-        # The pages of control, without TLS.
+        # The server for control pages has no TLS.
         control = await asyncio.start_server(Server(16).serve, "127.0.0.1", 0)
         print("control", control.sockets[0].getsockname()[1], flush=True)
     listener = await asyncio.start_server(server.serve, "127.0.0.1", 0, backlog=4096, ssl=context)

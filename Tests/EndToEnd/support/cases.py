@@ -1,4 +1,4 @@
-# What every test has: programs that end with it, and the message that a name should get.
+# The base of all tests: programs that end with the test, and its messages.
 
 import unittest
 
@@ -16,29 +16,29 @@ def closed_provider(dialect="json"):
 
 
 def rule(*match, **keys):
-    """A [[rule]]; keys with underscores, values as in TOML."""
+    """A [[rule]] table. Underscores in keys become hyphens; values are written as in TOML."""
     lines = [f"{key.replace('_', '-')} = {value}" for key, value in keys.items()]
     return "\n".join(["[[rule]]", "match = [" + ", ".join(f'"{name}"' for name in match) + "]", *lines, ""])
 
 
 class Case(unittest.TestCase):
-    """A test with programs of its own, or of its class. `run` shows their logs when it fails."""
+    """A test with programs of its own, or of its class. `run` shows their logs if the test fails."""
 
     programs = ()
-    # Of the class; the longest are begun first.
+    # The expected time of the class; the longest classes begin first.
     expected_seconds = 1
-    # The debug build is too slow for what it measures.
+    # Whether the debug build is too slow for the measurement.
     needs_release = False
 
     @classmethod
     def share(cls, program):
-        """Runs for all tests of the class."""
+        """Runs the program for all tests of the class."""
         cls.addClassCleanup(program.close)
         cls.programs = (*cls.programs, program)
         return program
 
     def own(self, program):
-        """Runs for this test only."""
+        """Runs the program for this test only."""
         self.addCleanup(program.close)
         self.programs = (*self.programs, program)
         return program
@@ -53,7 +53,7 @@ class Case(unittest.TestCase):
         return self.own(Daemon(providers, **options)).up()
 
     def assertSums(self, stats):
-        """The accounting identity of `stats`."""
+        """Checks the accounting identity of `stats`."""
         responses, dropped = sum(stats["responses"].values()), sum(stats["dropped"].values())
         self.assertEqual(
             stats["queries"]["total"], responses + dropped + stats["inflight"],

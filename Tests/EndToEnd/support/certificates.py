@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 
 from paths import is_address
 
-# No list of what was issued is read by anybody; `openssl ca` wants one.
+# The command `openssl ca` requires a list of issued certificates, which these tests do not use.
 _SETTINGS = """
 [ca]
 default_ca = ours
@@ -26,10 +26,11 @@ def _utc(days):
 
 
 class Authority:
-    """Writes into `directory`; `ca_file` is what a client has to trust. Each authority needs a directory of its own."""
+    """An authority whose files are in `directory`; clients have to trust `ca_file`. Each authority needs a directory of
+    its own."""
 
     def __init__(self, directory, name="Test CA", issuer=None):
-        """With an authority above it, the `issuer`, it is one between; else it is a root."""
+        """Makes an intermediate authority if there is an `issuer`, else a root."""
         directory.mkdir(exist_ok=True)
         self.directory = directory
         self.name = name
@@ -48,11 +49,9 @@ class Authority:
                 "-addext", "basicConstraints=critical,CA:TRUE")
 
     def certificate(self, *names, days=2, begins=0, file=None, is_named_apart=True):
-        """PEM files (certificate, key) for these names and addresses, the first of which is the subject.
-
-        It is valid `days` from today on, or `begins` days later; a negative number lets it have ended so long ago.
-        Unless it `is_named_apart`, the names stand in the subject only, as before 2017.
-        """
+        """Issues PEM files (certificate, key) for these names and addresses, the first of which is the subject. The
+        certificate is valid for `days` from today, or from `begins` days later; a negative number of days means that it
+        has ended. Without `is_named_apart`, the names are in the subject only, as before 2017."""
         base = self.directory / (file or names[0])
         certificate, key, request = (base.with_name(f"{base.name}.{suffix}") for suffix in ("pem", "key", "csr"))
         kinds = (f"{'IP' if is_address(name) else 'DNS'}:{name}" for name in names)
@@ -62,7 +61,7 @@ class Authority:
         return certificate, key
 
     def self_signed(self, name):
-        """Issued by itself, not by this authority."""
+        """A self-signed certificate, not issued by this authority."""
         certificate, key = self.directory / f"{name}.self.pem", self.directory / f"{name}.self.key"
         self._openssl(
             "req", "-x509", *self._new_key(key), "-out", certificate, "-days", "2", "-subj", f"/CN={name}",
@@ -72,7 +71,7 @@ class Authority:
     def sign(self, request, certificate, extensions, days=2, begins=0):
         file = request.with_suffix(".ext")
         file.write_text(extensions + "\n")
-        # A clock that is a little behind ours must not find it too young.
+        # The certificate must be valid also for a clock that is slightly slow.
         first = min(begins, days) - (0 if begins > 0 else 0.1)
         self._openssl(
             "ca", "-batch", "-notext", "-config", self._settings, "-cert", self.ca_file, "-keyfile", self._key,

@@ -1,4 +1,4 @@
-# dig, run and read: what it printed as values.
+# The program dig, with its output as values.
 
 import re
 import subprocess
@@ -20,7 +20,7 @@ class Dug:
         return set(re.search(r"flags: ([\w ]*)", self.text).group(1).split())
 
     def section(self, title):
-        """Records as lists of owner, TTL, class, type, data."""
+        """The records of a section as lists of owner, TTL, class, type, data."""
         found = re.search(rf";; {title} SECTION:\n(.*?)(\n\n|\n;;|\Z)", self.text, re.DOTALL)
         return [line.split(None, 4) for line in found.group(1).splitlines()] if found else []
 
@@ -51,7 +51,7 @@ class Dug:
 
 
 def dig(daemon, *arguments):
-    """One question by dig, which waits 6 s and asks once."""
+    """Asks one question by dig, which waits 6 s and sends it once."""
     command = ["dig", f"@{daemon.host}", "-p", str(daemon.port), "+time=6", "+tries=1", "+qr", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=20)
     reply = done.stdout.split(";; Got answer:", 1)

@@ -1,4 +1,4 @@
-# Upstreams that say exactly what a test wants, bytes and all, each on threads of its own until it is closed.
+# Upstreams whose exact bytes a test decides, each on threads of its own until it is closed.
 
 import contextlib
 import socket
@@ -9,7 +9,7 @@ import wire
 
 
 class FakeProvider:
-    """A server for HTTP/1.1 that answers each connection once. `respond` goes from the request's head to raw bytes."""
+    """A server for HTTP/1.1 that replies once on each connection. `respond` maps the request's head to raw bytes."""
 
     def __init__(self, respond):
         self.respond = respond
@@ -46,8 +46,9 @@ class FakeProvider:
 
 
 class FakeNameserver:
-    """UDP and TCP on one port. `respond(query, is_stream)` gives the replies, in order; a reply that is a pair of bytes
-    and True leaves from another port than the one that was asked. At port 0 it takes one that is free on both."""
+    """A nameserver with UDP and TCP on one port. `respond(query, is_stream)` returns the replies in order; a reply that
+    is a pair of bytes and True leaves from another port than the requested one. Port 0 means a port that is free on
+    both."""
 
     def __init__(self, respond, address=("127.0.0.1", 0)):
         self.respond = respond
@@ -112,7 +113,7 @@ class FakeNameserver:
 
 
 def reply(query, records=(), id=None, flags=0x8180, question=None):
-    """A reply to the question of `query`. Records are (owner, type number, TTL, data)."""
+    """A reply to the question of `query`. The records are (owner, type number, TTL, data)."""
     asked = wire.Message(query)
     body = b"".join(
         wire.name(owner) + struct.pack("!HHIH", type, 1, ttl, len(data)) + data for owner, type, ttl, data in records)

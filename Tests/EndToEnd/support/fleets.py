@@ -16,12 +16,12 @@ KEY = "0123456789abcdef0123456789abcdef"
 
 
 def prefix(key=KEY):
-    """What the names of a fleet with this key begin with in Redis."""
+    """The prefix in Redis of the names of a fleet with this key."""
     return "h1:" + hmac.new(key.encode(), b"httpdnsd fleet key id", hashlib.sha256).hexdigest()[:8] + ":"
 
 
 class Redis(Program):
-    """redis-server at a UNIX socket."""
+    """A redis-server process at a UNIX socket."""
 
     def __init__(self, *arguments):
         super().__init__("redis-server")
@@ -58,7 +58,7 @@ class Redis(Program):
         return [key for key in self.keys() if re.fullmatch(f"h1:[0-9a-f]{{8}}:{kind}:[0-9a-f]{{32}}", key)]
 
     def put(self, key, value, milliseconds=60_000):
-        """`value` may have any bytes."""
+        """Stores a value of arbitrary bytes."""
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(self.path))
             words = [b"SET", key.encode(), value, b"PX", b"%d" % milliseconds]
@@ -72,10 +72,8 @@ class Redis(Program):
 
 
 class Member(Daemon):
-    """httpdnsd with [fleet]. `redis` is a server of it, or a list.
-
-    On a busy machine, Redis may take longer than the 5 ms that are the default; `read_timeout` None leaves it at that.
-    """
+    """A process of httpdnsd with [fleet]. `redis` is its server, or a list of servers. On a busy machine, Redis may
+    take longer than the default of 5 ms, so `read_timeout` sets another one; None keeps the default."""
 
     def __init__(
             self, providers, redis, site="here", keys=(KEY,), password=None, read_timeout="100ms", more="", sections="",
@@ -128,5 +126,5 @@ class FleetCase(Case):
         return [record[4] for record in dig(daemon, name, "A").answer]
 
     def changed(self, name="a.lab.example"):
-        """The provider has another address now than the one that the members have."""
+        """Changes the provider's address, so that it differs from the members'."""
         self.provider.record(name, "A", "192.0.2.70", ttl=600)

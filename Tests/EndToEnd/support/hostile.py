@@ -1,4 +1,5 @@
-# Servers that work and then fail before there is a reply: in the TCP handshake, in TLS, or in the frames of HTTP/2.
+# Servers that accept a connection and then fail before a reply: in the TCP handshake, in TLS, or in the frames of
+# HTTP/2.
 
 import select
 import socket
@@ -8,8 +9,8 @@ import threading
 
 
 class Switch:
-    """A port that leads to `target`, until it is turned: to `talk(connection)` for every connection, or to no listener.
-    Turning ends what is open."""
+    """A port that leads to `target` until it is switched: to `talk(connection)` for every connection, or to no
+    listener. Switching ends the open connections."""
 
     def __init__(self, target):
         self.talk = _relay(target)
@@ -25,7 +26,7 @@ class Switch:
 
     def shut(self):
         """Stops listening."""
-        # Wakes the thread that accepts.
+        # The shutdown wakes the accepting thread.
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
         self._end_all()
@@ -37,7 +38,7 @@ class Switch:
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.listener.bind(("127.0.0.1", self.port))
         self.listener.listen(0)
-        # The first fills the queue; the others are left waiting.
+        # The first connection fills the queue; the others wait.
         for _ in range(4):
             client = socket.socket()
             client.setblocking(False)
@@ -65,7 +66,7 @@ class Switch:
         try:
             self.talk(connection)
         except (OSError, EOFError):
-            # The other side has what it needs.
+            # The other side has closed the connection, as expected.
             pass
         finally:
             self.open.discard(connection)
@@ -76,7 +77,7 @@ class Switch:
             try:
                 connection.shutdown(socket.SHUT_RDWR)
             except OSError:
-                # It has ended by itself.
+                # The connection has ended by itself.
                 pass
 
 
@@ -94,14 +95,14 @@ def _relay(target):
 
 
 def alert(connection):
-    """A fatal alert instead of a handshake (RFC 8446 section 6.2: handshake_failure)."""
+    """Sends a fatal alert instead of a handshake (RFC 8446 section 6.2: handshake_failure)."""
     connection.recv(65536)
     connection.sendall(bytes.fromhex("15030300020228"))
     connection.recv(1)
 
 
 def presenting(files):
-    """TLS with this certificate and key; a client that accepts it gets no answer."""
+    """Serves TLS with this certificate and key; a client that accepts it gets no answer."""
     def talk(connection):
         with _context(files, "http/1.1").wrap_socket(connection.dup(), server_side=True) as secure:
             secure.recv(65536)
@@ -109,7 +110,7 @@ def presenting(files):
 
 
 def http2(files, answer):
-    """HTTP/2 up to the first request; `answer` goes from its stream to frames, and the connection ends with the
+    """Serves HTTP/2 up to the first request; `answer` maps its stream to frames, and the connection ends with the
     client's."""
     def talk(connection):
         with _context(files, "h2").wrap_socket(connection.dup(), server_side=True) as secure:
@@ -132,12 +133,12 @@ INTERNAL_ERROR = 2
 
 
 def frame(type, flags=0, stream=0, payload=b""):
-    """RFC 9113 section 4.1."""
+    """A frame by RFC 9113 section 4.1."""
     return len(payload).to_bytes(3, "big") + struct.pack("!BBI", type, flags, stream) + payload
 
 
 def going_away(stream):
-    """No request was or will be looked at."""
+    """A GOAWAY frame that states that no request was or will be processed."""
     return frame(GOAWAY, payload=struct.pack("!II", 0, INTERNAL_ERROR))
 
 
@@ -146,7 +147,8 @@ def reset(stream):
 
 
 def reset_in_body(stream):
-    # ":status: 200" from the static table, and a content type that is written out (RFC 7541 sections 6.1 and 6.2.2).
+    # The headers are ":status: 200" from the static table, and a literal content type (RFC 7541 sections 6.1 and
+    # 6.2.2).
     type = b"application/json"
     headers = b"\x88" + b"\x0f\x10" + bytes([len(type)]) + type
     return frame(HEADERS, END_HEADERS, stream, headers) + frame(DATA, 0, stream, b"{") + reset(stream)

@@ -13,7 +13,7 @@ END_HEADERS = 4
 MAX_STREAMS, INITIAL_WINDOW = 3, 4
 REFUSED_STREAM = 7
 ADDRESS = bytes((192, 0, 2, 7))
-# ":status: 200" of HPACK's static table, and a name of it (31) with a value.
+# HPACK's static table has ":status: 200", and a name (31) for a literal value.
 OK = b"\x88"
 TYPE = b"\x0f\x10\x17application/dns-message"
 
@@ -44,7 +44,7 @@ def literal(name, value):
 
 
 def body_of(query):
-    """An address for the name of the question, whatever its type."""
+    """The body with an address for the name of the question, whatever its type."""
     record = b"\xc0\x0c" + struct.pack("!HHIH", 1, 1, 60, len(ADDRESS)) + ADDRESS
     return wire.header(0, 0x8180, an=1) + wire.Message(query).question + record
 
@@ -54,7 +54,7 @@ def reply(stream, query, fields=OK + TYPE):
 
 
 class Gone(Exception):
-    """The client, or this connection's part in the test, is gone."""
+    """The client, or this connection's part in the test, has ended."""
 
 
 class Connection:
@@ -136,8 +136,8 @@ class Connection:
 
 
 class HTTP2Provider:
-    """Answers every question with one address. `fault(connection, stream, query)` takes the place of the next replies,
-    as often as `begin` says; without a number, of all."""
+    """A provider that answers every question with one address. `fault(connection, stream, query)` replaces the next
+    replies, as many as `begin` says; without a number, all of them."""
 
     def __init__(self, files, protocols=("h2", "http/1.1")):
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -171,11 +171,11 @@ class HTTP2Provider:
             return self.fault
 
     def drop_all(self):
-        """Ends every connection, as a server that dies."""
+        """Ends every connection, as a server that crashes."""
         with self.lock:
             for connection in self.connections:
                 try:
-                    # Past the TLS of another thread.
+                    # The call bypasses the TLS object, which another thread uses.
                     socket.socket.shutdown(connection.socket, socket.SHUT_RDWR)
                 except OSError:
                     pass
@@ -187,7 +187,7 @@ class HTTP2Provider:
             except OSError:
                 return
             self.accepted += 1
-            # What waits for an acknowledgement is lost if the connection ends first.
+            # Data that waits for an acknowledgement would be lost if the connection ends first.
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             threading.Thread(target=self._serve, args=(Connection(self, accepted),), daemon=True).start()
 

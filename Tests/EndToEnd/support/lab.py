@@ -1,4 +1,4 @@
-# The stand-in provider: started on ports of its own choice, its faults and counters over its control endpoint.
+# The stand-in provider: started on free ports, with its faults and counters over its control endpoint.
 
 import json
 import re
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import paths
 from programs import Program
 
-# The lab lists no service nodes, and those of its Alibaba are addresses without servers.
+# The lab lists no service nodes, and the nodes of its Alibaba are addresses without servers.
 _ALICLOUD = {"account": "100000", "service-nodes": False}
 _TENCENT = {"account": "1234", "service-nodes": False}
 _UCLOUD = {"account": "100000", "service-nodes": False}
@@ -18,19 +18,19 @@ _HMAC_KEY, _AES_KEY = "a0b1c2d3e4f5061728394a5b6c7d8e9f", "000102030405060708090
 
 @dataclass(frozen=True)
 class Kind:
-    """What a provider has in its settings, by the lab's accounts."""
+    """The settings of a provider for the lab's accounts."""
 
     dialect: str
     path: str
     keys: dict = field(default_factory=dict)
-    # By the settings key that names their file.
+    # The secrets by the settings key that names their file.
     secrets: dict = field(default_factory=dict)
-    # The names in one request.
+    # The number of names in one request.
     batch: int = 1
-    # The host name for TLS; None where the vendor has HTTP only.
+    # The host name for TLS; None if the vendor has HTTP only.
     vendor: str = None
-    # Whether AAAA can be asked, whether a reply tells that a name does not exist, whether it repeats the name, and
-    # whether requests are good for a time only.
+    # Whether AAAA can be asked, whether a reply states that a name does not exist, whether it repeats the name, and
+    # whether requests expire.
     has_aaaa: bool = True
     says_missing: bool = False
     repeats_name: bool = True
@@ -68,7 +68,7 @@ KINDS = {
         is_dated=True),
     "ucloud": Kind(
         "ucloud", "", _UCLOUD, {"key-file": "AuthSecret"}, has_aaaa=False, is_dated=True),
-    # Volcengine once more, described as a template, without its own dialect.
+    # The template describes Volcengine without its own dialect.
     "template": Kind(
         "template", "resolve", {"account": "1023", "template": {
             "query": "domain={name}&ip={client-ip}&type={type}&account_id={account}&timestamp={expiry-ms}"
@@ -88,7 +88,7 @@ class Lab(Program):
         self.control = "127.0.0.1:0"
 
     def up(self):
-        """Starts it, after a kill at the same addresses as before."""
+        """Starts the lab, after a kill at the same addresses as before."""
         since = len(self.log)
         self.start(
             paths.binaries / "httpdns-lab", "--zone", self.zone, "--http", self.http, "--control", self.control,
@@ -100,12 +100,12 @@ class Lab(Program):
         return self
 
     def provider(self, kind, name=None, **more):
-        """Settings of a provider that the lab plays; faults and counters know it by its name."""
+        """The settings of a provider that the lab plays; faults and counters know it by its name."""
         name = name or kind
         return self._settings(kind, name, f"http://{self.http}/p/{name}/{KINDS[kind].path}", more)
 
     def secure_provider(self, kind, port, name=None, **more):
-        """The same as its vendor has it, behind TLS at this port of ours, where a web server leads to the lab."""
+        """The same provider with its vendor's host, behind TLS at this port, where a web server leads to the lab."""
         vendor, name = KINDS[kind].vendor, name or kind
         url = f"https://{vendor}:{port}/{KINDS[kind].path}"
         return self._settings(kind, name, url, {"addresses": ["127.0.0.1"], **more})
@@ -146,7 +146,7 @@ class Lab(Program):
         return self._call("/requests", "GET", {})
 
     def seen(self, provider):
-        """How many of the last hundred requests were for this provider, refused ones included."""
+        """The number of the last hundred requests that were for this provider, refused ones included."""
         return sum(request["target"].startswith(f"/p/{provider}/") for request in self.requests()["recent"])
 
     def asked(self, name):

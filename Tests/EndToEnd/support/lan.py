@@ -1,5 +1,5 @@
-# A local network: a machine on which httpdnsd serves others, and clients beside it, as network namespaces around a
-# bridge. Needs root.
+# A local network: a machine on which httpdnsd serves others, and its clients, as network namespaces around a bridge. It
+# requires root.
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ SERVER = "192.168.77.1"
 
 
 class Lan:
-    """Made when it is created, gone after `remove`. `clients` are its other machines, in 192.168.77.0/24."""
+    """The network exists from its creation until `remove`. `clients` are its other machines, in 192.168.77.0/24."""
 
     def __init__(self, clients=("192.168.77.10", "192.168.77.20")):
         self._owned, self._nodes = [], []
@@ -40,7 +40,7 @@ class Lan:
         return node
 
     def own(self, program):
-        """Ends before the network goes."""
+        """Registers a program that must end before the network is removed."""
         self._owned.append(program)
         return program
 
@@ -48,13 +48,13 @@ class Lan:
         return self.own(Lab(prefix=self.server.prefix)).up()
 
     def daemon(self, providers, server="", **options):
-        """httpdnsd for the whole network, with one serving thread; not started."""
+        """A process of httpdnsd for the whole network, with one serving thread; not started."""
         allow = 'allow = ["127.0.0.0/8", "::1/128", "192.168.77.0/24"]\nthreads = 1\n' + server
         options = {"listen": ["127.0.0.1:53", f"{SERVER}:53"], "prefix": self.server.prefix, "server": allow, **options}
         return self.own(Daemon(providers, **options))
 
     def datagrams(self, client, **options):
-        """A UDP client on that machine; to be closed by the caller."""
+        """A UDP client on that machine; the caller closes it."""
         return self.clients[client].within(lambda: wire.Datagrams((SERVER, 53), **options))
 
     def stream(self, client, **options):
@@ -65,7 +65,7 @@ class Lan:
         return done.stdout + done.stderr
 
     def python(self, client, program, *arguments):
-        """A Python program there, begun; it finds the modules of these tests."""
+        """Starts a Python program there; it finds the modules of these tests."""
         return subprocess.Popen(
             [*self.clients[client].prefix, sys.executable, "-c", program, *map(str, arguments)], stdout=subprocess.PIPE,
             text=True, cwd=Path(__file__).resolve().parent)

@@ -1,6 +1,6 @@
-# Machines to install on and to take apart: a Debian root with a real systemd, booted in namespaces of its own. The root
-# is made once and kept; every machine starts from it clean, on an overlay that goes with it. Needs root, and apt for
-# the first time. Nothing here changes the machine that the tests run on.
+# Machines for installations: a Debian root with a real systemd, booted in namespaces of its own. The root is made once
+# and kept; every machine starts from it, on an overlay that is removed with it. They require root, and apt for the
+# first time. The machine that runs the tests stays unchanged.
 
 import contextlib
 import fcntl
@@ -20,21 +20,21 @@ import overlay
 import paths
 from paths import eventually
 
-# What a small server has, and what the tests look at it with.
+# The packages of a small server, and those with which the tests examine it.
 BASE_PACKAGES = ("systemd", "systemd-sysv", "dbus", "iproute2", "ca-certificates", "bind9-dnsutils", "procps")
 
 SUITE = "bookworm"
 
-# What the programs are linked with, so that a package of ours can be installed without a network.
+# The packages that the programs are linked with, so that a package can be installed without a network.
 PROGRAM_PACKAGES = ("libcurl4", "libhiredis0.14", "libidn2-0", "libmicrohttpd12", "libnghttp2-14", "libpsl5", "libseccomp2",
                     "libsqlite3-0", "libssl3", "libstdc++6", "publicsuffix", "zlib1g")
 
-# Left out of a comparison of what is on a machine's disk: databases and logs of dpkg, of the journal and of users (the
+# Paths that a comparison of a machine's disk leaves out: databases and logs of dpkg, of the journal and of users (the
 # file before the last change), and the seed of random numbers.
 OWN_WRITINGS = ("/var/lib/dpkg/", "/var/log/", "/var/cache/", "/var/lib/systemd/", "/etc/passwd-", "/etc/shadow-",
                 "/etc/group-", "/etc/gshadow-", "/etc/.pwd.lock")
 
-# Part of the key of every root: to be raised when the recipe below makes another one.
+# A part of the key of every root. It must be raised when the recipe below changes.
 RECIPE = "1"
 
 _environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8",
@@ -49,13 +49,14 @@ def _is_chroot():
     return not any(mount.split()[4] == "/" for mount in mounts)
 
 
-# Why no machine can be booted here; empty if it can. pivot_root(2) refuses a root directory that is not a mount's.
+# The reason why no machine can be booted here; empty if it can. pivot_root(2) refuses a root directory that is not a
+# mount's.
 UNBOOTABLE = "machines cannot be booted in a chroot" if _is_chroot() else ""
-# For classes of tests that boot machines.
+# The decorator for classes of tests that boot machines.
 boots_machines = unittest.skipIf(UNBOOTABLE, UNBOOTABLE)
 
-# Mounts the overlay at DIRECTORY and waits for the end of its input, which comes with the end of the tests however they
-# end: the namespace, and with it all mounts, are gone then.
+# Mounts the overlay at DIRECTORY and waits for the end of its input, which comes with the end of the tests in any case:
+# then the namespace and all its mounts are removed.
 _KEEPER = """
 lower=$1 directory=$2
 mount -t tmpfs -o mode=755 machine "$directory" && cd "$directory" && mkdir upper work root groups &&
@@ -64,13 +65,14 @@ mount -t overlay -o "lowerdir=$lower,upperdir=upper,workdir=work" machine root &
 mount -t cgroup2 cgroup2 groups && echo ready && exec cat
 """
 
-# Goes into a control group of its own, so that machines do not see each other's services.
+# Enters a control group of its own, so that machines do not see each other's services.
 _ENTER_GROUP = """
 group=$1/groups$2; shift 2
 mkdir -p "$group" && echo $$ >"$group/cgroup.procs" && exec "$@"
 """
 
-# Inside all namespaces but the new root: mounts what systemd expects of a container and becomes it.
+# Runs inside all namespaces but the new root: mounts the file systems that systemd expects of a container, and becomes
+# it.
 _BOOT = """
 set -e
 cd "$1/root"
@@ -96,12 +98,12 @@ exec env -i container=httpdnsd-test PATH="$PATH" /lib/systemd/systemd --unit=mul
 
 
 class MachineFailure(AssertionError):
-    """A machine that cannot be made: tests that need one fail and say why, instead of being left out."""
+    """The machine cannot be made: tests that need one fail with the reason, instead of being left out."""
 
 
 class Machine:
-    """Made when it is created, booted by `boot`, gone after `close`. `packages` are installed before it first boots, on
-    this machine's network; its own has a loopback interface only."""
+    """A machine that exists from its creation until `close`, and is booted by `boot`. `packages` are installed before
+    it first boots, on this machine's network; its own has a loopback interface only."""
 
     def __init__(self, packages=()):
         if os.geteuid() != 0:
@@ -124,10 +126,10 @@ class Machine:
         self._group = _own_group() + "/" + self.name
 
     def boot(self, within=60):
-        """Until all services of the machine have started or failed."""
+        """Boots, and waits until all services of the machine have started or failed."""
         log = open(self.directory.with_suffix(".log"), "ab")
         with log:
-            # In the keeper's mount namespace, to begin with. It is killed with the thread that runs the test.
+            # The process begins in the keeper's mount namespace. It is killed with the thread that runs the test.
             self._init = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", *self._in_keeper(), "sh", "-c", _ENTER_GROUP, "sh",
                  self.directory, self._group, "unshare", "--kill-child", "--pid", "--fork", "--mount", "--uts", "--ipc",
@@ -149,13 +151,13 @@ class Machine:
         return self.run("systemctl", "is-system-running").stdout.strip() in ("running", "degraded")
 
     def run(self, *command, timeout=60, input=None):
-        """A command inside, ended: with returncode, stdout and stderr."""
+        """Runs a command inside to its end: with returncode, stdout and stderr."""
         return overlay.check(subprocess.run(
             [*overlay.ENTER, "--all", "--target", str(self.pid), *overlay.guard(self._token, "/"), *map(str, command)],
             input=input, timeout=timeout, capture_output=True, text=not isinstance(input, bytes), env=_environment))
 
     def check(self, *command, timeout=60):
-        """What a command inside says; it must succeed."""
+        """The output of a command inside, which must succeed."""
         ended = self.run(*command, timeout=timeout)
         if ended.returncode != 0:
             words = " ".join(map(str, command))
@@ -163,7 +165,7 @@ class Machine:
         return ended.stdout
 
     def copy(self, source, to):
-        """A file, with its mode, or a directory with what is in it. `to` is its whole path inside."""
+        """Copies a file with its mode, or a directory with its contents. `to` is the whole path inside."""
         source = Path(source)
         if source.is_dir():
             packed = subprocess.run(["tar", "-C", source, "-c", "."], check=True, capture_output=True).stdout
@@ -174,7 +176,7 @@ class Machine:
         self._feed(packed, command)
 
     def write(self, path, text, mode="644"):
-        """A file inside."""
+        """Writes a file inside."""
         self._feed(text.encode(), ("install", "-D", "-m", mode, "/dev/stdin", path))
 
     def _feed(self, content, command):
@@ -183,7 +185,8 @@ class Machine:
             raise AssertionError(f"{command}: {ended.stderr.decode()}")
 
     def read(self, path):
-        """A file inside, as bytes. (Through /proc/PID/root an absolute symbolic link would lead to our own files.)"""
+        """The bytes of a file inside. (Through /proc/PID/root an absolute symbolic link would lead to this machine's
+        files.)"""
         ended = self.run("cat", path, input=b"")
         if ended.returncode != 0:
             raise AssertionError(f"{path}: {ended.stderr.decode()}")
@@ -194,12 +197,12 @@ class Machine:
 
     @property
     def log(self):
-        """What `run` shows when a test fails."""
+        """The log that `run` shows if a test fails."""
         return self.journal("--lines=200") if self.pid else self._last_words
 
     def files(self):
-        """Every path of its disk with mode, owner, target of a link, size, and for what is in /etc the content: without
-        what the machine writes by itself or what tells the history of packages."""
+        """Every path of the machine's disk with mode, owner, target of a link, size, and the contents of files in /etc;
+        files that the machine writes by itself and the history of packages are left out."""
         listed = self.check("find", "/", "-xdev", "!", "-type", "d", "-printf", "%p\t%M %U:%G %s %l\n", "-o",
                             "-printf", "%p\t%M %U:%G\n")
         lines = dict(line.split("\t", 1) for line in listed.splitlines())
@@ -209,7 +212,7 @@ class Machine:
         return {path: line for path, line in lines.items() if not path.startswith(OWN_WRITINGS)}
 
     def power_off(self, within=paths.PATIENCE):
-        """As its own command would do it: services are stopped, what is on its disk stays."""
+        """Powers off as the machine's own command does: services are stopped, and its disk stays."""
         os.kill(self.pid, signal.SIGRTMIN + 4)
         try:
             self._init.wait(within)
@@ -222,7 +225,7 @@ class Machine:
         return self.boot()
 
     def kill(self):
-        """Power cut: everything in it ends at once; what is on its disk stays, what is in /run and /tmp does not."""
+        """Cuts the power: all processes end at once; the disk stays, /run and /tmp do not."""
         self._end()
 
     def _end(self):
@@ -248,7 +251,7 @@ class Machine:
         return log.read_text(errors="replace")[-4000:] if log.exists() else "it said nothing"
 
     def close(self):
-        """Powered off by force, everything gone."""
+        """Powers off by force, and removes the machine."""
         try:
             if self.pid:
                 self._last_words = self.log
@@ -273,7 +276,7 @@ def _own_group():
 
 
 def debian_root(packages=()):
-    """The directory of a root with these packages, made when there is none yet. To be read only."""
+    """The directory of a root with these packages, made if there is none yet. It is read only."""
     base = _cached("base", BASE_PACKAGES, _bootstrap)
     if not packages:
         return base
@@ -302,7 +305,7 @@ def _bootstrap(root):
     if not shutil.which("debootstrap"):
         raise MachineFailure("machines: debootstrap is missing: apt-get install debootstrap")
     _call("debootstrap", "--variant=minbase", f"--include={','.join(BASE_PACKAGES)}", SUITE, root)
-    # The same machine each time, past its first boot; and nothing that begins by itself in the middle of a test.
+    # The machine ID is always the same, the first boot is over, and no timer starts in the middle of a test.
     (root / "etc/machine-id").write_text(hashlib.md5(b"httpdnsd").hexdigest() + "\n")
     (root / "etc/hostname").write_text("machine\n")
     (root / "etc/hosts").write_text("127.0.0.1 localhost\n::1 localhost\n127.0.1.1 machine\n")
@@ -316,7 +319,7 @@ def _install(base, root, packages):
     _call("cp", "--archive", "--reflink=auto", base, root)
     resolv_conf = root / "etc/resolv.conf"
     before = resolv_conf.read_bytes()
-    # Services are not to start here: policy-rc.d is asked first.
+    # Services must not start here: policy-rc.d is asked first.
     policy = root / "usr/sbin/policy-rc.d"
     policy.write_text("#!/bin/sh\nexit 101\n")
     policy.chmod(0o755)
@@ -326,14 +329,14 @@ def _install(base, root, packages):
         _call("chroot", root, "apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages)
         _call("chroot", root, "apt-get", "clean")
     policy.unlink()
-    # A package may have made it a link of its own by now.
+    # A package may have replaced the file by a link.
     if not resolv_conf.is_symlink():
         resolv_conf.write_bytes(before)
 
 
 @contextlib.contextmanager
 def _mounted(root):
-    """What maintainer scripts expect of a root."""
+    """Mounts the file systems that maintainer scripts expect of a root."""
     mounted = []
     try:
         for kind, at in (("proc", "proc"), ("tmpfs", "run"), ("tmpfs", "tmp")):
@@ -346,15 +349,15 @@ def _mounted(root):
 
 
 def _call(*command):
-    # Nothing of a root is so dear that dpkg should wait for the disk.
+    # A lost root can be made again, so dpkg need not wait for the disk.
     environment = {**_environment, "DPKG_FORCE": "unsafe-io"}
     ended = subprocess.run([str(part) for part in command], capture_output=True, text=True, env=environment)
     if ended.returncode != 0:
         raise MachineFailure(f"machines: {' '.join(map(str, command))}: {ended.stdout[-2000:]}{ended.stderr[-2000:]}")
 
 
-# `machines.py [PACKAGES...]` makes roots ahead of the tests: for each argument one with the packages that it names and
-# those that the programs need.
+# The program `machines.py [PACKAGES...]` makes roots before the tests: for each argument one with the packages that it
+# names and those of the programs.
 if __name__ == "__main__":
     if UNBOOTABLE:
         print(f"machines: {UNBOOTABLE}; none is made", file=sys.stderr)

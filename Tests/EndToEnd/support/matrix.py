@@ -19,29 +19,30 @@ from programs import Daemon
 from tls_server import Front
 from wire import NOERROR, Datagrams, ask_all
 
-# What the working provider says of every name; any other address in an answer or in the cache is a lie.
+# The working provider's address for every name; any other address in an answer or in the cache is wrong.
 TRUTH = "192.0.2.99"
-# The hedge is sent after 0.8 s at the latest, and a second is left for its answer.
+# The longest wait: the hedge is sent after 0.8 s at the latest, and a second is left for its answer.
 PATIENCE = 1.8
-# A handle of libcurl with TLS stays, and malloc keeps pages: about 2.6 MiB after the first faults, and then no more.
+# The limit of memory growth. A handle of libcurl with TLS stays, and malloc keeps pages: about 2.6 MiB after the first
+# faults, and then no more.
 MOST_GROWTH = 4 << 20
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One of the lab's, or what `turn(stand, switch)` does to the port that leads to the lab."""
+    """A fault of the lab, or of `turn(stand, switch)` at the port that leads to the lab."""
 
-    # What the failure is counted as, one of these. "": not as a failure at all.
+    # The kinds of failure that it may be counted as; "": not as a failure.
     counted: tuple
     lab: str = None
     value: object = None
     retry_after: str = None
     turn: object = None
     is_secure: bool = False
-    # Overtaken by the other provider before it is known to have failed: that is found out beside later questions, when
-    # it is no longer preferred.
+    # Whether the other provider overtakes it before it is known to have failed. Later background questions find that
+    # out, when it is no longer preferred.
     is_silent: bool = False
-    # For dialects in which this is no fault, and what it is counted as where a dialect takes it for something else.
+    # The dialects in which this is no fault; below, its kinds of failure in dialects that differ.
     spares: object = lambda kind: False
     exceptions: dict = field(default_factory=dict)
 
@@ -54,14 +55,14 @@ def _has_no_tls(kind):
 
 
 def _secure(counted, talk):
-    """From the next handshake on, another server has the port."""
+    """A fault in which another server has the port from the next handshake on."""
     return Fault(
         (counted,), is_secure=True, spares=_has_no_tls, turn=lambda stand, switch: switch.turn(talk(stand)))
 
 
-# Where a status also stands for a key or a time that is refused.
+# A status may also mean a refused key or time.
 REFUSED = ("status", "account")
-# Tencent's way to say "nothing".
+# The dialects of Tencent, in which an empty reply is valid.
 SAYS_NOTHING = {kind: ("",) for kind in KINDS if kind.startswith("dnspod")}
 
 FAULTS = {
@@ -79,11 +80,11 @@ FAULTS = {
     "429-retry-after": Fault(("throttled",), "status", 429, "7"),
     "500": Fault(("status",), "status", 500),
     "302": Fault(("redirected",), "redirect"),
-    # Where emptiness is proof, it is the answer.
+    # If an empty reply is proof, it is the answer.
     "valid-but-empty": Fault(("",), "nothing", spares=lambda kind: KINDS[kind].says_missing),
     "empty-body": Fault(("garbage",), "empty", exceptions=SAYS_NOTHING),
     "garbage": Fault(("garbage",), "garbage"),
-    # Names without addresses are missing from what Baidu answers.
+    # Baidu's replies leave out names without addresses.
     "wrong-name": Fault(
         ("garbage",), "wrong-name", spares=lambda kind: not KINDS[kind].repeats_name, exceptions={"baidu": ("",)}),
     "private-address": Fault(("private",), "private"),
@@ -103,7 +104,7 @@ class Cell:
     fault: str
     seconds: float = 0.0
     counted: dict = field(default_factory=dict)
-    # What is wrong with it.
+    # The problems of the cell.
     problems: tuple = ()
     is_spared: bool = False
 
@@ -116,7 +117,7 @@ class Cell:
 
 
 class Stand(contextlib.ExitStack):
-    """One daemon for all faults of one dialect, and what they need."""
+    """One daemon for all faults of one dialect, with the servers that they need."""
 
     def __init__(self, kind):
         super().__init__()
@@ -125,12 +126,12 @@ class Stand(contextlib.ExitStack):
         folder.chmod(0o755)
         self.authority = Authority(folder)
         self.lab = self._run(Lab())
-        # From the first fault on that needs it.
+        # The first fault that needs the front starts it.
         self.front = None
         self.good = self.lab.provider("json", "good", idle="1s")
         self.lab.fault("delay", provider="good", value=100)
         self.daemon = self._run(Daemon([self.good]))
-        # What grows with use has grown before it is measured.
+        # The warm-up lets everything grow that grows with use, before the first measurement.
         ask_all(self.daemon, [(f"warm-{number}.any.lab.example", "A") for number in range(100)])
         self.before = self._footprint()
 
@@ -143,7 +144,7 @@ class Stand(contextlib.ExitStack):
         return self.authority.certificate(name or KINDS[self.kind].vendor, days=days)
 
     def _ask(self, name):
-        """The reply and how long it took."""
+        """The reply and the seconds until it came."""
         with Datagrams(self.daemon.address) as client:
             began = time.monotonic()
             reply = client.ask(name, "A")
@@ -171,9 +172,9 @@ class Stand(contextlib.ExitStack):
             return cell
 
     def _first_choice(self, fault, name, own):
-        """The name of a provider that works and is asked first, and the port that leads to it if it is to be turned.
-        New for each fault, as no failure has yet been held against it; and newer if the first try was so slow, being
-        that of a new connection, that the other one is preferred."""
+        """The name of a working provider that is asked first, and the switch of its port, if the fault needs one. Each
+        fault gets a new provider, because no failure counts against it yet. If the first try over a new connection is
+        so slow that the other provider is preferred, the next attempt takes another one."""
         switch = None if fault.lab else self._switch(fault, own)
         for attempt in range(10):
             provider = self._provider(fault, f"bad-{name}-{attempt}", switch)
@@ -200,7 +201,7 @@ class Stand(contextlib.ExitStack):
         return settings
 
     def _is_first(self, name):
-        """Whether it alone is asked, at one of the first questions."""
+        """Whether it alone is asked for one of the first questions."""
         for number in range(5):
             before, asked = self._requests("good"), self._requests(name)
             self._ask(f"first-{number}.{name}.any.lab.example")
@@ -222,7 +223,8 @@ class Stand(contextlib.ExitStack):
             raise AssertionError(said)
 
     def _ask_until_counted(self, name, owner):
-        """How long the slowest of these questions took. Billed accounts are measured every 10 s beside questions."""
+        """Asks until the failure is counted; returns the longest wait. Billed accounts are measured in the background
+        every 10 s."""
         slowest = 0.0
         deadline = time.monotonic() + 25
         for number in itertools.count():
@@ -234,7 +236,7 @@ class Stand(contextlib.ExitStack):
                 time.sleep(0.1)
 
     def _counted(self, name, expected):
-        """Failures by kind. They may be counted a moment after the answer."""
+        """The failures by kind. They may be counted a moment after the answer."""
         deadline = time.monotonic() + (0.1 if "" in expected else 1)
         while True:
             counted = self.daemon.failures(name)
@@ -260,7 +262,7 @@ class Stand(contextlib.ExitStack):
         return process["open_fds"], process["rss_bytes"]
 
     def leftovers(self):
-        """Problems of the whole row, when all connections had time to be closed."""
+        """The problems of the whole row, after all connections had time to close."""
         descriptors, memory = self.before
         problems = []
         # Connections are idle for a second and then closed.
@@ -282,7 +284,7 @@ def _soon(condition):
 
 
 def run(kind, faults=tuple(FAULTS), tell=lambda cell: None):
-    """The cells of one dialect, and (problems, bytes) of what is left behind."""
+    """Runs the faults of one dialect; returns the cells, and (problems, bytes) of the remaining resources."""
     with Stand(kind) as stand:
         cells = []
         for fault in faults:
@@ -298,7 +300,7 @@ def _row(kind):
 
 
 def main(kinds):
-    """All of it, as a table; the number of cells and rows with problems."""
+    """Prints the table; returns the number of cells and rows with problems."""
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         rows = list(pool.map(_row, kinds))
     print("| fault |", " | ".join(kind for kind, *_ in rows), "|")

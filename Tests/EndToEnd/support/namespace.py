@@ -1,5 +1,5 @@
 # A network namespace with a loopback interface of its own, and files of its own mounted in /etc: port 53, resolv.conf
-# and hosts as a real machine has them, without touching the machine. Needs root.
+# and hosts as on a real machine, without a change of the machine. It requires root.
 
 import concurrent.futures
 import ctypes
@@ -9,8 +9,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-# `ip netns exec` gives each command a mount namespace. Its own way, by /etc/netns, would write below the machine's /etc
-# and goes on where a mount fails.
+# The command `ip netns exec` gives each command a mount namespace. Its own way, by /etc/netns, would write below the
+# machine's /etc and continues if a mount fails.
 _WITH_FILES = """
 for file in "$0"/*; do mount --bind "$file" "/etc/${file##*/}" || exit 1; done
 exec "$@"
@@ -18,10 +18,10 @@ exec "$@"
 
 
 class Namespace:
-    """Made when it is created, gone after `remove`. `prefix` before a command runs it inside."""
+    """A namespace that exists from its creation until `remove`. `prefix` before a command runs it inside."""
 
     def __init__(self, resolv_conf="nameserver 127.0.0.1\n", hosts="127.0.0.1 localhost\n"):
-        # The process id keeps two runs of the tests apart, and the object's own those of one run.
+        # The process ID keeps two runs of the tests apart; the object's own ID those of one run.
         self.name = f"e2e{os.getpid()}-{id(self) & 0xFFFFFF:x}"
         self.files = Path(tempfile.mkdtemp(prefix="e2e-namespace-"))
         self.prefix = ("ip", "netns", "exec", self.name, "sh", "-c", _WITH_FILES, str(self.files))
@@ -36,11 +36,11 @@ class Namespace:
             raise
 
     def run(self, *command, timeout=15):
-        """A command inside, ended: with returncode, stdout and stderr."""
+        """Runs a command inside to its end: with returncode, stdout and stderr."""
         return subprocess.run([*self.prefix, *map(str, command)], capture_output=True, text=True, timeout=timeout)
 
     def within(self, make):
-        """What `make()` returns, called on a thread that is inside: sockets that it opens stay there."""
+        """The result of `make()`, called on a thread that is inside: sockets that it opens stay there."""
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             return pool.submit(self._entered, make).result()
 

@@ -19,32 +19,32 @@ from lab import KINDS, Lab
 from namespace import Namespace
 from programs import Daemon, Nginx
 
-# Public addresses to probes and checks for forged answers; behind the routers of the tests no other host has them.
+# Probes and checks for forged answers treat these addresses as public; no other host behind the routers has them.
 PROVIDER, SECOND_PROVIDER, PROVIDER_V6 = "20.20.20.20", "20.20.20.21", "2a20::20"
-# Before all rules but the one for a machine's own addresses.
+# The priority before all rules but the one for a machine's own addresses.
 _CUT = 100
-# What programs want from /etc; the host has a copy.
+# The files of /etc that programs need; the host has a copy.
 _WANTED_ETC = ("alternatives", "group", "host.conf", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "passwd",
                "protocols", "services", "ssl")
 
 
 class Networks:
-    """Everything, made when it is created and gone after `remove`; a context as well.
+    """All networks, from their creation until `remove`; also a context manager.
 
     routers: one letter each, which are their names: `networks["a"]`.
     is_shared: one Internet behind all routers.
-    families: which the networks have: "4", "6" or "46".
+    families: the families of the networks: "4", "6" or "46".
     is_wireless: the host has one interface, "wlan0", for all networks; otherwise one each, "eth0" and on.
     """
 
     def __init__(self, routers="ab", is_shared=False, families="46", is_wireless=False):
         self.families = families
-        # Those that have something to say when a test fails.
+        # The programs whose logs are shown if a test fails.
         self.programs = []
         self._owned = []
         self._namespaces = []
         self._directory = Path(tempfile.mkdtemp(prefix="e2e-networks-"))
-        # Programs that drop their rights must be able to pass through.
+        # Programs that drop their rights must be able to enter the directory.
         self._directory.chmod(0o755)
         self.routers = {}
         try:
@@ -70,24 +70,24 @@ class Networks:
         self.remove()
 
     def far_side(self):
-        """One more Internet, which leads nowhere yet."""
+        """Makes one more Internet, which leads nowhere yet."""
         return self._kept(Internet(self))
 
     def daemon(self, providers, **options):
-        """httpdnsd on the host, on port 53 of its loopback, with the nameservers of its /etc/resolv.conf; not started.
-        It has no network until the host joins one."""
+        """A process of httpdnsd on the host, on port 53 of its loopback, with the nameservers of its /etc/resolv.conf;
+        not started. It has no network until the host joins one."""
         options = {"listen": ["127.0.0.1:53"], "system": "resolv.conf", "prefix": self.host.prefix, **options}
         return self.own(Daemon(providers, **options))
 
     def own(self, program):
-        """Closes it before the networks go."""
+        """Registers a resource that is closed before the networks are removed."""
         self._owned.append(program)
         if hasattr(program, "log"):
             self.programs.append(program)
         return program
 
     def remove(self):
-        """Ends every program, first the last one, and leaves nothing behind, whatever else fails."""
+        """Ends every program, the last one first, and removes all resources, even if one fails."""
         try:
             while self._owned:
                 self._owned.pop().close()
@@ -107,8 +107,8 @@ class Node(Namespace):
     """A namespace that is configured with ip."""
 
     def ip(self, *lines):
-        """Commands of ip, those of a family in one process. A line that begins with "-6 " is one of IPv6 where ip can't
-        see that by an address."""
+        """Runs commands of ip, those of a family in one process. A line that begins with "-6 " is for IPv6 where its
+        address does not show that."""
         for family, group in itertools.groupby(lines, key=lambda line: line.startswith("-6 ")):
             command = ("ip", "-n", self.name, *(["-6"] if family else []), "-batch", "-")
             text = "".join(line.removeprefix("-6 ") + "\n" for line in group)
@@ -117,15 +117,15 @@ class Node(Namespace):
                 raise AssertionError(f"ip: {text}{done.stderr}")
 
     def set_kernel(self, **settings):
-        """Settings under net, with "__" for a dot: ipv4__ip_forward=1."""
+        """Sets kernel settings under net, with "__" for a dot: ipv4__ip_forward=1."""
         done = self.run("sysctl", "-q", "-w", *(f"net.{key.replace('__', '.')}={value}" for key, value in settings.items()))
         if done.returncode != 0:
             raise AssertionError(f"sysctl: {done.stderr}")
 
 
 class Host(Node):
-    """The laptop. What runs with its `prefix` has /etc and /run of its own, where files are replaced as on a real one:
-    the directories `etc` and `run`."""
+    """The laptop. A program that runs with its `prefix` has /etc and /run of its own, where files are replaced as on a
+    real machine: the directories `etc` and `run`."""
 
     def __init__(self, root):
         self.root = root
@@ -147,7 +147,7 @@ class Host(Node):
         self.write_resolv_conf("")
 
     def write_resolv_conf(self, text):
-        """By another file that takes its place, as NetworkManager and dhclient do."""
+        """Replaces the file by another one, as NetworkManager and dhclient do."""
         self.replace(self.etc / "resolv.conf", text)
 
     @staticmethod
@@ -157,8 +157,8 @@ class Host(Node):
         os.replace(new, path)
 
     def join(self, router, families=None):
-        """What a DHCP client does on a link that is there: addresses, default routes, resolv.conf. When the route was
-        there, by time.monotonic()."""
+        """Sets addresses, default routes and resolv.conf on an existing link, as a DHCP client does. Returns the time
+        of the route, by time.monotonic()."""
         families = families or router.families
         lines = []
         if "4" in families:
@@ -173,29 +173,29 @@ class Host(Node):
         return has_route
 
     def leave(self):
-        """The addresses of the present network, and its routes with them; no FIN, no RST. The link stays up."""
-        # Routes of IPv6 outlive the addresses that they were made for.
+        """Removes the addresses of the present network, and its routes with them; no FIN, no RST. The link stays up."""
+        # Routes of IPv6 outlive their addresses.
         self.ip(f"address flush dev {self.network.link} scope global",
                 f"-6 route flush dev {self.network.link} proto boot")
         self.network = None
 
     def switch(self, router, families=None):
-        """Leaves the present network for this one; when the new route was there."""
+        """Leaves the present network for this one; returns the time of the new route."""
         self.leave()
         return self.join(router, families)
 
     def link(self, router, state):
-        """Our end of the cable "up" or "down", as by `ip link`. IPv4 addresses survive that, nothing else does; who joins
-        again has to leave first."""
+        """Sets the host's end of the cable "up" or "down", as by `ip link`. Only IPv4 addresses survive that, so a host
+        has to leave before it joins again."""
         self.ip(f"link set {router.link} {state}")
 
     def client(self, address=("127.0.0.1", 53), **options):
-        """A UDP client that is inside; to be closed by the caller."""
+        """A UDP client that is inside; the caller closes it."""
         return self.within(lambda: wire.Datagrams(address, **options))
 
 
 class Air(Node):
-    """What all stations on a channel hear: a bridge."""
+    """The radio channel that all stations share: a bridge."""
 
     def __init__(self, host):
         super().__init__()
@@ -205,8 +205,8 @@ class Air(Node):
 
 
 class Router(Node):
-    """One network: 10.N.0.0/24 and 2a10:N::/64, with the router as .1 and ::1 and the host as .2 and ::2. What comes from
-    elsewhere is not let through, as behind a NAT: connections of another network are dead here, without a word."""
+    """One network: 10.N.0.0/24 and 2a10:N::/64, with the router as .1 and ::1 and the host as .2 and ::2. The router
+    drops packets with foreign addresses, as behind a NAT: connections of another network are silently dead here."""
 
     def __init__(self, name, number, networks, internet):
         self.letter, self.number, self.families, self.internet = name, number, networks.families, internet
@@ -231,7 +231,7 @@ class Router(Node):
             self.ip(f"link add lan type veth peer name {self.link} netns {networks.host.name}")
             networks.host.ip(f"link set {self.link} up")
         self.ip(f"link add wan type veth peer name {wan} netns {internet.name}")
-        # Strict: an address is heard only where its answers would go.
+        # The filter is strict: a packet is accepted only on the interface of the route to its source.
         self.set_kernel(ipv4__ip_forward=1, ipv6__conf__all__forwarding=1, ipv4__conf__all__rp_filter=1,
                         ipv4__conf__lan__rp_filter=1)
         internet.ip(f"link set {wan} up", f"address add 172.16.{number}.2/30 dev {wan}",
@@ -243,34 +243,35 @@ class Router(Node):
             self.ip(f"address add {self.lan_v4}/24 dev lan")
             internet.ip(f"route add 10.{number}.0.0/24 via 172.16.{number}.1")
         if "6" in self.families:
-            # The kernel has no filter by source for IPv6 but rules.
+            # The kernel filters IPv6 by source only with rules.
             self.ip(f"-6 address add {self.lan_v6}/64 dev lan nodad",
                     f"-6 rule add pref {_CUT + 1} iif lan from 2a10:{number}::/64 lookup main",
                     f"-6 rule add pref {_CUT + 2} iif lan from 2a10::/16 blackhole")
             internet.ip(f"-6 route add 2a10:{number}::/64 via 2a77:{number}::1")
 
     def serve(self, networks, respond=None, addresses={}):
-        """The network's system resolver on port 53 of the router: 192.0.2.N for every name and 2001:db8::N, unless
-        `addresses`, by pairs of a name and "A" or "AAAA", knows better, or `respond(query, is_stream)` replies."""
+        """Starts the network's system resolver on port 53 of the router: 192.0.2.N for every name and 2001:db8::N,
+        except for `addresses`, by pairs of a name and "A" or "AAAA", or with the replies of `respond(query,
+        is_stream)`."""
         address = self.lan_v4 if "4" in self.families else self.lan_v6
         respond = respond or Everything(self.number, addresses)
         self.resolver = self.within(lambda: FakeNameserver(respond, (address, 53)))
         return networks.own(self.resolver)
 
     def cut(self, address=None):
-        """From now on nothing that goes to or comes from this address gets through, or nothing at all between the network
-        and the Internet. No FIN, no RST, no ICMP: packets vanish. The router itself still answers its network."""
+        """Drops all packets to and from this address from now on, or all packets between the network and the Internet.
+        No FIN, no RST, no ICMP. The router itself still answers its network."""
         self.ip(*(f"{family}rule add pref {_CUT} {way} blackhole" for family, way in self._ways(address)))
 
     def mend(self, address=None):
-        """The end of a `cut` of the same address."""
+        """Ends a `cut` of the same address."""
         self.ip(*(f"{family}rule delete pref {_CUT} {way} blackhole" for family, way in self._ways(address)))
 
     def forget_connections(self, host):
-        """What a NAT does that was restarted, or after some time: the TCP connections that the host has now are dead from
-        here on, without a word, and new ones work."""
+        """Acts as a NAT that was restarted, or whose entries have expired: the host's present TCP connections are
+        silently dead, and new ones work."""
         lines = host.run("ss", "-Htn", "state", "established").stdout.splitlines()
-        # Receive queue, send queue, local, remote.
+        # The fields are receive queue, send queue, local, remote.
         for local in (line.split()[2] for line in lines):
             address, port = local.rsplit(":", 1)
             address, family = address.strip("[]"), "-6 " if "[" in local else ""
@@ -278,8 +279,8 @@ class Router(Node):
                     f"{family}rule add pref {_CUT} ipproto tcp to {address} dport {port} blackhole")
 
     def carrier(self, state):
-        """The router's end of the cable "up" or "down": the host sees its carrier come or go and keeps its addresses.
-        Without a cable it sees nothing."""
+        """Sets the router's end of the cable "up" or "down": the host sees its carrier come or go and keeps its
+        addresses. Without a cable the call has no effect."""
         self.ip(f"link set lan {state}")
 
     @staticmethod
@@ -296,7 +297,7 @@ class Internet(Node):
     def __init__(self, networks):
         self.networks = networks
         super().__init__()
-        # A route makes an address ours; for IPv6 that is not enough to listen there.
+        # A route makes an address local; for IPv6 that is not enough to listen there.
         self.set_kernel(ipv6__ip_nonlocal_bind=1)
         self.answer_for(PROVIDER, SECOND_PROVIDER, PROVIDER_V6)
 
@@ -310,7 +311,7 @@ class Internet(Node):
 
 
 class Everything:
-    """What a router's resolver says when nothing else was agreed on: an answer for every name, NODATA for other types."""
+    """The replies of a router's resolver by default: an answer for every name, NODATA for other types."""
 
     TTL = 20
 
@@ -381,7 +382,7 @@ class FarProvider:
         return self
 
     def settings(self, **more):
-        """The same wherever a provider of this name and these addresses is."""
+        """The settings are the same for every provider of this name and these addresses."""
         url = f"https://{KINDS[self.kind].vendor}:{self.port}/{KINDS[self.kind].path}"
         return self.lab._settings(
             self.kind, self.name, url,

@@ -1,10 +1,10 @@
 # Proof that a command runs in a test's own overlay: a token file that no other place has. Tests that write below /etc
-# or /var/lib run their commands behind `guard`, which refuses everywhere else. A command that was to enter a namespace
-# and did not would change the machine that runs the tests.
+# or /var/lib run their commands behind `guard`, which refuses everywhere else. Without it, a command that failed to
+# enter its namespace would change the machine that runs the tests.
 
 import secrets
 
-# In each directory that the overlay covers.
+# The token file in each directory that the overlay covers.
 FILE = ".httpdnsd-test-overlay"
 
 # The exit code of a refusal; no program that the tests run ends with it.
@@ -31,7 +31,7 @@ def new_token():
 
 
 def guard(token, *directories):
-    """A prefix: runs a command if all directories have this token, else ends with REFUSED."""
+    """A prefix that runs a command if all directories have this token, and else ends with REFUSED."""
     return ("sh", "-c", _GUARD, token, " ".join(directories))
 
 

@@ -1,5 +1,5 @@
-# Paths of the repository, the programs and the roots of machines; free ports; and how tests wait: by polling for what
-# they want to see, with a deadline.
+# Paths of the repository, the programs and the roots of machines; free ports; and waiting by polling for a condition,
+# with a deadline.
 
 import contextlib
 import ipaddress
@@ -14,20 +14,20 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-# The modules that tests share, and the sources of what they preload.
+# The modules that tests share, and the sources of preloaded libraries.
 SUPPORT = Path(__file__).resolve().parent
 ZONE = ROOT / "etc" / "lab.zone"
 
 # Set by `run`; read when a program is started.
 binaries = Path(os.environ.get("HTTPDNSD_BINARIES", ROOT / ".build" / "release"))
 
-# Where roots for machines (machines.py) are kept from one run to the next.
+# The folder of roots for machines (machines.py), kept from one run to the next.
 machines = Path(os.environ.get("HTTPDNSD_MACHINES", ROOT / ".build" / "machines"))
 
-# The sizes of the requirements, where the usual run has smaller ones. Set by `run`.
+# Whether the run has the sizes of the requirements instead of smaller ones. Set by `run`.
 is_full = False
 
-# What everything gets that has no deadline of its own: long, because the machine may be busy with other things.
+# The time-out without a deadline of its own: long, because the machine may be busy.
 PATIENCE = 20.0
 
 # The user of a daemon that root starts: an account of every Debian, other than the unprivileged users of the tests.
@@ -102,7 +102,8 @@ def _is_free(family, kind, host, port):
 
 
 def slack():
-    """A factor for promised times: how many programs share a processor. Below 2, so that twice a time still shows."""
+    """A factor for time bounds: the number of programs that share a processor. It is below 2, so that a doubled time
+    still fails."""
     return min(1.9, max(1.0, os.getloadavg()[0] / os.cpu_count()))
 
 
@@ -119,7 +120,7 @@ def eventually(condition, within=PATIENCE, what="the condition", every=0.02):
 
 
 def is_address(text):
-    """Not a name."""
+    """Whether the text is an address, not a name."""
     try:
         return bool(ipaddress.ip_address(text))
     except ValueError:

@@ -1,5 +1,5 @@
-# Real programs as children of a test: started on free ports with files in a directory of their own, known to be ready
-# by their own word, and stopped by their process id.
+# Real programs as children of a test: started on free ports with files in a directory of their own, ready when their
+# log says so, and stopped by their process ID.
 
 import atexit
 import json
@@ -25,7 +25,7 @@ def _kill_all():
         process.kill()
 
 
-# A client of the control socket that runs as another user: arguments are user, group, path and line.
+# A client of the control socket that runs as another user. The arguments are user, group, path and line.
 _SOMEBODY_ELSE = """
 import os, socket, sys
 user, group = int(sys.argv[1]), int(sys.argv[2])
@@ -46,7 +46,7 @@ class Program:
     def __init__(self, name):
         self.name = name
         self.directory = Path(tempfile.mkdtemp(prefix=f"e2e-{name}-"))
-        # Programs that drop their rights must be able to pass through, and the daemon to keep its store there.
+        # Programs that drop their rights must be able to enter the directory, and the daemon to keep its store there.
         paths.entrust(self.directory).chmod(0o755)
         self.log_path = self.directory / "log"
         self.process = None
@@ -81,14 +81,14 @@ class Program:
         self.process.send_signal(number)
 
     def kill(self):
-        """At once, without a chance to say good-bye."""
+        """Kills the program at once."""
         if self.process:
             self.process.kill()
             self.process.wait()
             _running.discard(self.process)
 
     def stop(self, within=paths.PATIENCE):
-        """Asks it to end; its exit code."""
+        """Asks the program to end; returns its exit code."""
         if self.is_running:
             self.process.terminate()
             try:
@@ -108,7 +108,7 @@ class Program:
 
 
 def _toml(value):
-    """JSON's strings, numbers, booleans and arrays are TOML's as well."""
+    """A value in TOML; JSON's strings, numbers, booleans and arrays are the same."""
     return json.dumps(value)
 
 
@@ -122,7 +122,8 @@ def _entries(table, name="provider"):
 
 
 class Daemon(Program):
-    """httpdnsd. Its settings never name the machine's own resolver: without `system` there is a closed port."""
+    """A process of httpdnsd. Its settings never name the machine's own resolver: without `system` the nameserver is a
+    closed port."""
 
     def __init__(self, providers, system=None, host="127.0.0.1", listen=None, prefix=(), sections="", server="", store="", pages=None):
         super().__init__("httpdnsd")
@@ -137,9 +138,9 @@ class Daemon(Program):
         self.prefix = prefix
         self.sections = sections
         self.server = server
-        # "": in memory only.
+        # The file of the store; "": in memory only.
         self.store = store
-        # Where metrics and the status page are served, such as 127.0.0.1:0.
+        # The address of metrics and the status page, such as 127.0.0.1:0.
         self.pages = pages
         self.expected_exit = 0
 
@@ -154,7 +155,7 @@ class Daemon(Program):
             lines += ["[system-resolver]", f"servers = {_toml(self.system)}"]
         lines += ["[control]", f"socket = {_toml(str(self.control))}"]
         lines += [f"metrics-listen = {_toml(self.pages)}", ""] if self.pages else [""]
-        # Not where a daemon of this machine would have its own.
+        # The directory differs from that of a daemon of this machine.
         if "[log]" not in self.sections:
             lines += ["[log]", f"recorder-directory = {_toml(str(self.directory))}", ""]
         store = f"[cache]\nstore = {_toml(str(self.store))}\n"
@@ -162,7 +163,7 @@ class Daemon(Program):
         return "\n".join(lines)
 
     def run(self):
-        """Starts it, ready or not."""
+        """Starts the daemon without waiting until it is ready."""
         self.config.write_text(self.settings())
         self.start(paths.binaries / "httpdnsd", "--config", self.config, prefix=self.prefix)
         return self
@@ -201,7 +202,7 @@ class Daemon(Program):
             return answer.decode()
 
     def ask_control_as(self, user, group, line):
-        """As another user, which needs root."""
+        """Asks over the control socket as another user, which needs root."""
         command = [sys.executable, "-c", _SOMEBODY_ELSE, str(user), str(group), str(self.control), line]
         done = subprocess.run(command, capture_output=True, text=True, timeout=paths.PATIENCE)
         return done.stdout + done.stderr
@@ -213,20 +214,20 @@ class Daemon(Program):
         return next(entry["failures"] for entry in self.stats()["providers"] if entry["name"] == provider)
 
     def reload(self, within=paths.PATIENCE):
-        """SIGHUP; what the daemon says to it."""
+        """Sends SIGHUP; returns the daemon's log lines about it."""
         since = len(self.log)
         self.signal(signal.SIGHUP)
         return self.wait_for("^httpdnsd: settings .*(\n  .*)*", within, since).group(0)
 
 
 def ctl(daemon, *arguments):
-    """httpdnsctl, ended: with returncode, stdout and stderr."""
+    """Runs httpdnsctl to its end: with returncode, stdout and stderr."""
     command = [paths.binaries / "httpdnsctl", "--socket", daemon.control, *arguments]
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=paths.PATIENCE)
 
 
 class Nameserver(Program):
-    """Any DNS server of Debian's: ready when it answers."""
+    """The base of Debian's DNS servers: ready when it answers."""
 
     def __init__(self, name, host="127.0.0.1", port=None):
         super().__init__(name)
@@ -258,7 +259,7 @@ class Nameserver(Program):
 
 
 class NSD(Nameserver):
-    """An authoritative server for "example.", which tests use as system resolver: it answers what it has."""
+    """An authoritative server for "example.", which tests use as system resolver."""
 
     ZONE = """
         $ORIGIN example.
@@ -307,7 +308,7 @@ zone:
         return self
 
     def kill(self):
-        """Its children answer until they hear of their parent's end."""
+        """The server's children answer until they notice their parent's end."""
         super().kill()
         eventually(lambda: not self.answers(), within=10)
 

@@ -9,18 +9,19 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-# Seconds that the clocks may differ by.
+# The allowed difference of the clocks in seconds.
 TOLERANCE = 300
 
 
 class Receiver:
-    """`posts` has the accepted bodies, `requests` the targets of all requests, `refusals` what was wrong with others."""
+    """A receiver. `posts` has the accepted bodies, `requests` the targets of all requests, `refusals` the reasons for
+    the others."""
 
     def __init__(self, key=None, certificate=None):
-        """`certificate` is a pair of PEM files; without it the receiver speaks HTTP."""
+        """Starts the receiver. `certificate` is a pair of PEM files; without it the receiver speaks HTTP."""
         self.key = key
         self.posts, self.requests, self.refusals = [], [], []
-        # "accept", a status, "hang", "garbage", "flood", or the URL to redirect to.
+        # The behaviour is "accept", a status, "hang", "garbage", "flood", or the URL to redirect to.
         self.behaviour = "accept"
         self._batches = set()
         self._closing = threading.Event()
@@ -113,7 +114,7 @@ class Receiver:
         if abs(time.time() - post["sent_at"]) > TOLERANCE:
             self.refusals.append("time")
             return False
-        # Known already: a repetition after a lost reply, or a replay.
+        # A known batch is a repetition after a lost reply, or a replay.
         if post["batch"] not in self._batches:
             self._batches.add(post["batch"])
             self.posts.append(post)

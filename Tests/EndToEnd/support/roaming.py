@@ -1,4 +1,4 @@
-# Two networks, each with other addresses for the same names, a host that runs httpdnsd, and what its clients may expect
+# Two networks, each with other addresses for the same names, a host that runs httpdnsd, and the bounds for its clients
 # when it moves.
 
 import paths
@@ -7,16 +7,16 @@ from networks import Networks
 from paths import eventually
 from traffic import Traffic, percentile
 
-# What is promised: the first fresh answer this long after the route, and hardly a wait in the first two seconds.
+# The promised bounds: the first fresh answer this long after the route, and the longest wait in the first two seconds.
 RECOVERY, WAIT, FIRST = 1.0, 0.3, 2.0
 NAMES = [f"n{number}.lab.example" for number in range(100)]
-# A fixed address for each name and network: examples' ones, so that no probe has a word in it.
+# A fixed address for each name and network. They are documentation addresses, which no probe contacts.
 PREFIXES = {"a": "198.51.100", "b": "203.0.113"}
 SOA = "@ SOA ns1 hostmaster 1 7200 900 1209600 30"
 
 
 def zone_of(letter):
-    """Besides the names there are those under "any", and "s0" to "s19" that expire after two seconds."""
+    """The zone has the names, those under "any", and "s0" to "s19", which expire after two seconds."""
     lines = ["$ORIGIN lab.example.", "$TTL 60", SOA, f"*.any A {PREFIXES[letter]}.200"]
     lines += [f"{name.split('.')[0]} A {address_of(name, letter)}" for name in NAMES]
     lines += [f"s{number} 2 A {PREFIXES[letter]}.{201 + number}" for number in range(20)]
@@ -28,7 +28,7 @@ def address_of(name, letter):
 
 
 def known_by(letter):
-    """Also for the network's system resolver: each answer identifies the network, whichever source gave it."""
+    """The records for the network's system resolver: each answer identifies the network, whichever source gave it."""
     return {(name, "A"): address_of(name, letter) for name in NAMES}
 
 
@@ -52,7 +52,7 @@ class Roaming(Case):
     def begin(self, joins=True, **options):
         if joins:
             self.host.join(self.a)
-            # As after DHCP: the gateway's hardware address is known, so that there is nothing left to find out.
+            # The query makes the gateway's hardware address known, as after DHCP, so that the network is complete.
             self.host.run("dig", f"@{self.a.lan_v4}", NAMES[0])
         self.server = self.networks.daemon([self.providers["a"].settings()], **options).up()
 
@@ -65,14 +65,14 @@ class Roaming(Case):
         return self.server.stats()["network"]
 
     def assertServed(self, questions):
-        """No client saw a failure, and each answer is right in one of the networks."""
+        """Checks that no client saw a failure, and each answer is right in one of the networks."""
         wrong = [each for each in questions if each.rcode != 0
                  or each.address not in [address_of(each.name, letter) for letter in PREFIXES]]
         self.assertEqual([], wrong[:5], f"{len(wrong)} of {len(questions)}")
 
     def assertFollowed(self, questions, moved, letter):
-        """From `moved` on, when the route was there, the clients were answered for this network soon and without waiting,
-        and soon for no other."""
+        """Checks that clients got answers of this network soon after `moved`, the time of the route, without long
+        waits, and soon of no other network."""
         early = [each.latency for each in questions if moved <= each.sent < moved + FIRST]
         self.assertGreater(len(early), 100 * FIRST)
         self.assertLess(percentile(early, 0.99), WAIT * paths.slack())

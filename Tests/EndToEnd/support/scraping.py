@@ -1,4 +1,4 @@
-# The HTTP listener of the daemon, as a scraper and as strangers see it.
+# The HTTP listener of the daemon, for a scraper and for other clients.
 
 import http.client
 import re
@@ -23,7 +23,7 @@ def get(url, path="/", method="GET", **headers):
 
 
 def values(text):
-    """By metric: values by their labels, as they are written."""
+    """The values of each metric by their labels, as they are written."""
     found = {}
     for line in text.splitlines():
         if not line.startswith("#"):
@@ -37,6 +37,6 @@ def total(metrics, name):
 
 
 def is_balanced(metrics):
-    """The accounting identity, of what Prometheus reads."""
+    """Whether the accounting identity holds in Prometheus's metrics."""
     answered, dropped = total(metrics, "responses_total"), total(metrics, "dropped_total")
     return total(metrics, "queries_total") == answered + dropped + total(metrics, "inflight")

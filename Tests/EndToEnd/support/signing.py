@@ -15,7 +15,7 @@ $TTL 600
 @       NS  ns.example.
 """
 
-# What every child zone has. "big" exceeds a datagram, "a.b" is below a name without records.
+# The records of every child zone. "big" exceeds a datagram, "a.b" is below a name without records.
 _CHILD = """
 @       A     203.0.113.1
 www     A     203.0.113.10
@@ -38,10 +38,10 @@ private A     10.0.0.1
 quick   1 A   203.0.113.13
 """ + "".join(f'big TXT "{number:02} {"x" * 200}"\n' for number in range(12))
 
-# Child zones of example.; whether they are signed, and with NSEC3.
+# The child zones of example.: whether they are signed, and with NSEC3.
 CHILDREN = {"nsec": (True, False), "nsec3": (True, True), "bogus": (True, False), "insecure": (False, False)}
 
-# Name and type of each case: secure, insecure, bogus, denied, wildcard, alias into another zone, and keys.
+# The name and type of each case: secure, insecure, bogus, denied, wildcard, alias into another zone, and keys.
 NAMES = ["@", "www", "mail", "text", "service", "any.wild", "a.long.one.wild", "here", "there", "back", "plain",
          "lost", "bad", "x.below", "www.below", "b", "a.b", "quick", "big", "none", "none.www", "wild"]
 TYPES = ["A", "AAAA", "TXT", "MX", "HTTPS", "SOA", "NS", "DNSKEY", "DS", "CAA"]
@@ -53,13 +53,13 @@ def questions():
         origin = f"{zone}.example." if zone else "example."
         names = NAMES if zone else ["@", "ns", "none"]
         for name in names:
-            # A single label may be a host of the local network, but not with these types.
+            # A name of one label may be a host of the local network, but not with these types.
             for type in TYPES if origin != "example." or name != "@" else ["DNSKEY", "DS", "SOA", "NS"]:
                 yield (origin if name == "@" else f"{name}.{origin}", type)
 
 
 class SignedZones(Nameserver):
-    """nsd with example. and its children."""
+    """A process of nsd with example. and its children."""
 
     def __init__(self):
         super().__init__("nsd")
@@ -69,7 +69,7 @@ class SignedZones(Nameserver):
             zone = f"{child}.example."
             delegations += f"{zone} NS ns.example.\n"
             text = _HEAD.format(zone=zone) + _CHILD.format(zone=zone)
-            # The daemon takes hints out of unsigned answers.
+            # The daemon removes hints from unsigned answers.
             text = text if is_signed else re.sub(" ipv4hint=.*", "", text)
             if is_signed:
                 delegations += self._sign(zone, text, has_nsec3)
@@ -108,7 +108,7 @@ remote-control:
         return done.stdout.strip()
 
     def _sign(self, zone, text, has_nsec3):
-        """Signs the zone; the DS record for its parent."""
+        """Signs the zone; returns the DS record for its parent."""
         file = self.directory / f"{zone}zone"
         file.write_text(text)
         key = self._run("ldns-keygen", "-a", "ECDSAP256SHA256", "-k", zone)
@@ -156,7 +156,7 @@ class DNSDist(Program):
 
 
 class Validator(Nameserver):
-    """An unbound that validates, with the anchor, and asks `server`, an address with port, for everything."""
+    """A validating unbound with the anchor, which asks `server`, an address with port, for everything."""
 
     def __init__(self, server, anchor):
         super().__init__("validator")
@@ -188,5 +188,5 @@ remote-control:
         return self.wait_until_it_answers()
 
     def answers(self):
-        """Without an answer from its upstream, which need not know the root."""
+        """The server is ready without an answer from its upstream, which need not know the root."""
         return "start of service" in self.log

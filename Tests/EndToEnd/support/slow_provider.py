@@ -1,6 +1,6 @@
-# A provider for DNS over HTTPS that never answers some names, is late with others, and answers some only over another
-# connection than the first that they are asked over; all have one address. It speaks HTTP/1.1 and keeps connections
-# open. Run as a program, it prints its port, and shows at /counts what it was asked.
+# A provider for DNS over HTTPS that never answers some names, is late with others, and answers some only over a second
+# connection; all have one address. It speaks HTTP/1.1 and keeps connections open. Run as a program, it prints its port,
+# and shows its counts at /counts.
 
 import asyncio
 import base64
@@ -14,10 +14,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 import fakes  # noqa: E402
 import wire  # noqa: E402
 
-# Seconds until an answer.
+# The seconds until an answer.
 USUAL, LATE = 0.04, 2.0
 ADDRESS = bytes((192, 0, 2, 7))
-# By name: the connection over which it was asked first.
+# The connection of the first request for each name.
 first_connections = {}
 counts = {"requests": 0, "connections": 0, "hung": 0, "late": 0}
 
@@ -55,7 +55,7 @@ async def serve(reader, writer):
                 is_first = first_connections.setdefault(name, writer) is writer if "first" in name else False
                 if "hung" in name or is_first:
                     counts["hung"] += 1
-                    # Until the client goes.
+                    # The read ends when the client closes the connection.
                     await reader.read()
                     return
                 counts["late"] += "late" in name

@@ -9,8 +9,9 @@ from pathlib import Path
 import overlay
 import paths
 
-# What changes files; programs that are told of it are no part of this. Files are made by openat as well, but how many are opened before depends on
-# what else runs, and who is killed at the next call has made the file and written nothing.
+# The system calls that change files; programs that are told of a change are not covered. Files are made by openat as
+# well, but the number of earlier calls varies, and a process that is killed at the next call has made the file and
+# written nothing.
 CHANGES = ("write", "rename", "fsync", "unlink", "symlink", "mkdir", "rmdir", "fchmod", "fchown", "lchown",
            "chmod", "ftruncate", "flock")
 
@@ -22,15 +23,15 @@ mount --bind etc /etc && mount -t overlay -o "lowerdir=/var/lib,upperdir=upper,w
 cd / && shift 3 && exec "$@"
 """
 
-# All there is under /etc: names, kinds, modes, owners, link targets; then the contents.
+# Prints the names, kinds, modes, owners and link targets of all files under /etc; then their contents.
 _WALK = r"""
 cd /etc && find . -printf '%p %y %m %U %G %l\n' | sort && find . -type f -print0 | sort -z | xargs -0 sha256sum
 """
 
 
 class Overlaid:
-    """Made when it is created, gone after `close`. `prefix` before a command runs it inside. /etc is a copy, as other
-    tests have files of their own there for a while."""
+    """An overlay that exists from its creation until `close`. `prefix` before a command runs it inside. /etc is a copy,
+    because other tests mount files there for a while."""
 
     def __init__(self):
         self.directory = Path(tempfile.mkdtemp(prefix="e2e-takeover-"))
@@ -47,7 +48,7 @@ class Overlaid:
         self.prefix = (*overlay.ENTER, "--net", "--target", str(self._keeper.pid), *guard)
 
     def run(self, *command, timeout=60, input=None):
-        """A command inside, ended: with returncode, stdout and stderr."""
+        """Runs a command inside to its end: with returncode, stdout and stderr."""
         return overlay.check(subprocess.run(
             [*self.prefix, *map(str, command)], capture_output=True, text=True, timeout=timeout, input=input))
 
@@ -68,9 +69,9 @@ class Overlaid:
 
 
 def walk(place):
-    """What is in /etc of a place, and whether anything is left of a takeover elsewhere."""
+    """The files in /etc of a place, and the remains of a takeover elsewhere."""
     ended = place.run("sh", "-c", _WALK)
-    # What changes meanwhile makes it another one, and no failure.
+    # A concurrent change gives another listing, and no failure.
     assert len(ended.stdout) > 1000, ended.stderr
     return ended.stdout + place.run("sh", "-c", "ls -A /var/lib/httpdnsd-system 2>/dev/null").stdout
 
@@ -84,21 +85,21 @@ def changing_calls(place, *command):
         if not call or call[1] not in CHANGES:
             continue
         counts[call[1]] = number = counts.get(call[1], 0) + 1
-        # What is said on the terminal changes nothing.
+        # Output to the terminal changes nothing.
         if not (call[1] == "write" and call[2].startswith(("1,", "2,"))):
             found.append((call[1], number))
     return ended, found
 
 
 def killed(place, call, number, *command):
-    """The command, killed as it enters this call; its exit code. strace counts for each process on its own: without the
-    children, a number is that of the command's own call."""
+    """Kills the command as it enters this call; returns its exit code. strace counts for each process separately:
+    without the children, a number is that of the command's own call."""
     inject = f"inject={call}:signal=KILL:when={number}"
     return place.run("strace", "-o", "/dev/null", "-e", inject, *command).returncode
 
 
 def without_children(place, *command):
-    """The command, ended, with each program that it runs killed at its start."""
+    """Runs the command to its end, and kills each program that it runs at its start."""
     return place.run("strace", "-f", "-o", "/dev/null", "-e", "inject=execve:signal=KILL:when=1", *command)
 
 

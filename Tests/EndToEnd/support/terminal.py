@@ -11,7 +11,7 @@ import paths
 
 
 class Typist:
-    """Begun when it is created. `shown` is all that the program has written."""
+    """A program on a terminal, started at creation. `shown` is all its output."""
 
     def __init__(self, *command, environment=None):
         self.shown = ""
@@ -23,7 +23,7 @@ class Typist:
         self.exit_code = None
 
     def wait_for(self, text, within=paths.PATIENCE):
-        """Reads until the text is shown after what was waited for before; returns what came with it."""
+        """Reads until the text is shown after the previously awaited text; returns the output with it."""
         deadline = time.monotonic() + within
         start = self._seen
         while (at := self.shown.find(text, start)) < 0:
@@ -37,7 +37,7 @@ class Typist:
 
     @property
     def echoes(self):
-        """Whether the terminal shows what is typed."""
+        """Whether the terminal echoes typed characters."""
         return bool(termios.tcgetattr(self._terminal)[3] & termios.ECHO)
 
     def answer(self, question, line):
@@ -46,7 +46,7 @@ class Typist:
         self.type(line + "\n")
 
     def end(self, within=paths.PATIENCE):
-        """The exit code, when the program has ended by itself."""
+        """The exit code, after the program has ended by itself."""
         deadline = time.monotonic() + within
         while self._read(deadline):
             pass
@@ -56,7 +56,7 @@ class Typist:
         return self.exit_code
 
     def _read(self, deadline):
-        """False at the end of the output."""
+        """Reads more output; returns false at its end."""
         ready, _, _ = select.select([self._terminal], [], [], max(0, deadline - time.monotonic()))
         if not ready:
             raise AssertionError(f"the program waits:\n{self.shown}")

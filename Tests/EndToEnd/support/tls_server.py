@@ -1,5 +1,4 @@
-# Providers as their vendors have them: TLS by the vendor's name on a port of ours, nginx behind it, and the lab behind
-# that.
+# Providers at their vendors' names: TLS on a local port, nginx behind it, and the lab behind that.
 
 from lab import KINDS
 from paths import free_port, is_address

@@ -1,6 +1,6 @@
-# Clients that ask without pause: a process of its own, so that no pause of the tests is taken for one of the daemon. As a
-# program it is given a server's address, a rate per second, a seed, a file for what came of it, and names. It asks for A
-# of names picked at random until SIGTERM, waits for what is still under way, and ends.
+# Clients that ask without pause, in a process of their own, so that a pause of the tests does not look like one of the
+# daemon. The program's arguments are a server's address, a rate per second, a seed, a file for the results, and names.
+# It asks for A of random names until SIGTERM, waits for the questions in flight, and ends.
 
 import random
 import selectors
@@ -14,17 +14,17 @@ from pathlib import Path
 import wire
 from programs import Program
 
-# What a stub resolver waits, by resolv.conf(5).
+# The time-out of a stub resolver by resolv.conf(5).
 PATIENCE = 5.0
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question, and what came: times by time.monotonic(), which all processes share."""
+    """A question and its result, with times by time.monotonic(), which all processes share."""
 
     sent: float
     latency: float
-    # None where nothing came in time.
+    # The response code; None if no reply came in time.
     rcode: int
     address: str
     ttl: int
@@ -36,7 +36,7 @@ class Asked:
 
 
 def percentile(values, share):
-    """By the nearest rank."""
+    """The percentile by the nearest rank."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
@@ -55,14 +55,14 @@ class Traffic(Program):
         return self
 
     def asked(self, since=0.0):
-        """What is known by now of the questions that were sent since then, in the order of their replies."""
+        """The known results of the questions that were sent since then, in the order of their replies."""
         # The file comes with the first reply.
         path = self.directory / "asked"
         lines = path.read_text().split("\n")[:-1] if path.exists() else []
         return [each for each in map(_read, lines) if each.sent >= since]
 
     def finish(self):
-        """Ends it; all questions."""
+        """Ends the clients; returns the results of all questions."""
         self.signal(signal.SIGTERM)
         self.process.wait(2 * PATIENCE)
         if self.process.returncode != 0:
@@ -98,7 +98,7 @@ def main(address, rate, seed, file, *names):
                 under_way[number] = (time.monotonic(), name)
                 client.send(wire.query(name, id=number, edns=wire.opt()))
                 due += pause
-            # The oldest first, as a dictionary has them.
+            # The oldest question is the first one in the dictionary.
             while under_way and now - next(iter(under_way.values()))[0] > PATIENCE:
                 sent, name = under_way.pop(next(iter(under_way)))
                 print(sent, PATIENCE, "-", "-", 0, name, file=log)

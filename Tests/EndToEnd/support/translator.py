@@ -1,22 +1,22 @@
-# A network's translator from IPv6 to IPv4 (NAT64), played by a relay for TCP: it takes connections to every address of
-# the prefix at some ports, and opens each anew to the IPv4 address that stands in the last four bytes.
+# A network's translator from IPv6 to IPv4 (NAT64), played by a relay for TCP: it accepts connections to every address
+# of the prefix at some ports, and opens each again to the IPv4 address in the last four bytes.
 
 import select
 import socket
 import threading
 
 PREFIX = "64:ff9b::/96"
-# What a resolver that tells of this prefix says of ipv4only.arpa (RFC 7050).
+# The address of ipv4only.arpa by which a resolver announces this prefix (RFC 7050).
 ANNOUNCED = "64:ff9b::c000:aa"
 
 
 class Translator:
-    """On a router; works until it is closed."""
+    """A translator on a router; it works until it is closed."""
 
     def __init__(self, router, ports):
         self.router = router
         router.ip(f"-6 route add local {PREFIX} dev lo table local")
-        # IPv4 addresses that connections were relayed to, in their order.
+        # The IPv4 addresses of the relayed connections, in their order.
         self.reached = []
         self.listeners = router.within(
             lambda: [socket.create_server(("::", port), family=socket.AF_INET6) for port in ports])

@@ -1,4 +1,4 @@
-# A VPN as httpdnsd sees it: an interface that comes, takes the default route over, and goes.
+# A VPN from httpdnsd's view: an interface that appears, takes the default route over, and disappears.
 
 import fcntl
 import os
@@ -12,8 +12,8 @@ from networks import Everything
 
 
 class Tunnel:
-    """A VPN of the host: a tun interface whose packets come out in an Internet of its own, as long as it is up. Inside it
-    are 10.99.0.1, which has a system resolver when `serve` was called, and the host as 10.99.0.2."""
+    """A VPN of the host: a tun interface whose packets come out in an Internet of its own, as long as it is up. Inside
+    it are 10.99.0.1, which has a system resolver after `serve`, and the host as 10.99.0.2."""
 
     NUMBER, GATEWAY, HOST = 99, "10.99.0.1", "10.99.0.2"
 
@@ -24,14 +24,14 @@ class Tunnel:
         networks.own(self)
 
     def serve(self, networks, addresses={}):
-        """As a router does."""
+        """Starts a system resolver inside, as a router does."""
         self.internet.answer_for(self.GATEWAY)
         respond = Everything(self.NUMBER, addresses)
         return networks.own(self.internet.within(lambda: FakeNameserver(respond, (self.GATEWAY, 53))))
 
     def up(self):
-        """Takes the default route over, in two halves, and resolv.conf; when the route was there."""
-        # The end of the pumps: they wait for this as well.
+        """Takes over the default route, in two halves, and resolv.conf; returns the time of the route."""
+        # The pipe whose end stops the pumps; they wait for it as well.
         self.stop, stopped = os.pipe()
         self.ends = [self.host.within(self._open), self.internet.within(self._open), self.stop]
         self.internet.ip("link set tun0 up", f"route add {self.HOST} dev tun0 src {self.GATEWAY}")
@@ -44,7 +44,7 @@ class Tunnel:
         return has_route
 
     def down(self):
-        """As when its process ends: the interface goes, and all routes over it."""
+        """Removes the interface and all its routes, as when its process ends."""
         os.close(self.stop)
         self.pump.join()
         for end in self.ends[:2]:
@@ -62,7 +62,7 @@ class Tunnel:
     @staticmethod
     def _open():
         end = os.open("/dev/net/tun", os.O_RDWR)
-        # TUNSETIFF; a tun interface without headers before its packets.
+        # The call TUNSETIFF makes a tun interface without headers before its packets.
         fcntl.ioctl(end, 0x400454CA, struct.pack("16sH22x", b"tun0", 0x0001 | 0x1000))
         return end
 

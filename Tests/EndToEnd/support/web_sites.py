@@ -1,5 +1,5 @@
-# Web servers as a probe may find them: good ones, bad ones and broken ones, each at an address of its own and all at
-# one port, since a probe's port is a setting. Real programs where a real one does it, a few lines of Python elsewhere.
+# Web servers that a probe may meet: good ones, bad ones and broken ones, each at an address of its own and all at one
+# port, since a probe's port is a setting. They are real programs where possible, and a few lines of Python elsewhere.
 
 import socket
 import ssl
@@ -13,7 +13,7 @@ from programs import Nginx, Program
 
 
 class Handmade:
-    """A TCP server: `serve(connection)` on a thread of its own for each connection, which is closed behind it."""
+    """A TCP server: `serve(connection)` on a thread of its own for each connection, which is closed afterwards."""
 
     def __init__(self, address, serve):
         self.serve = serve
@@ -39,7 +39,7 @@ class Handmade:
     def _served(self, connection):
         try:
             with connection:
-                # What is not over by then, no test waits for.
+                # No test waits for longer than this.
                 connection.settimeout(paths.PATIENCE)
                 self.serve(connection)
         except OSError:
@@ -60,7 +60,7 @@ class Handmade:
 # MARK: what a handmade server does
 
 def resets(connection):
-    """RST instead of FIN."""
+    """Closes with an RST instead of a FIN."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.close()
 
@@ -75,13 +75,13 @@ def ends_after_hello(connection):
 
 
 def keeps_silent(connection):
-    """Takes all and says nothing until the client goes."""
+    """Reads without a reply until the client closes the connection."""
     while connection.recv(65536):
         pass
 
 
 def says(text):
-    """Its own words first, as servers of other protocols do."""
+    """Sends its own text first, as servers of other protocols do."""
     def serve(connection):
         connection.sendall(text)
         keeps_silent(connection)
@@ -89,7 +89,7 @@ def says(text):
 
 
 def drips(files, seconds=1.0):
-    """The right handshake, a byte at a time."""
+    """Sends the right handshake, a byte at a time."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*files)
 
@@ -112,14 +112,14 @@ def drips(files, seconds=1.0):
 
 
 class Full:
-    """Has no room for another connection: the kernel drops each that is begun, as a network does that loses all."""
+    """A server whose queue is full: the kernel drops each new connection, as a network that loses all packets does."""
 
     def __init__(self, address):
         self.listener = socket.socket()
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.listener.bind(address)
         self.listener.listen(0)
-        # The kernel lets one more in than it is told.
+        # The kernel's queue holds one connection more than the given number.
         self.waiting = socket.create_connection(address, timeout=paths.PATIENCE)
 
     def close(self):
@@ -128,7 +128,7 @@ class Full:
 
 
 class SServer(Program):
-    """openssl's own. A client at a time."""
+    """A process of `openssl s_server`, which serves one client at a time."""
 
     def __init__(self, address, files, *options):
         super().__init__("s_server")
@@ -143,18 +143,16 @@ class SServer(Program):
 
 
 class Sites:
-    """All sites of a test: loopback addresses and certificates for them, and the nginx that most of them share.
-
-    Every address is in a /24 of its own: probes are rationed by it.
-    """
+    """All sites of a test: loopback addresses and certificates for them, and the nginx that most of them share. Every
+    address is in a /24 of its own, because probes are limited by prefix."""
 
     def __init__(self, directory):
-        # nginx drops its rights.
+        # nginx drops its privileges.
         directory.chmod(0o755)
         self.authority = Authority(directory / "trusted")
         self.between = Authority(directory / "between", "Test CA between", issuer=self.authority)
         self.stranger = Authority(directory / "stranger", "Test CA of nobody")
-        # Free at every address.
+        # The port is free at every address.
         self.port = free_port("0.0.0.0")
         self.blocks = []
         self.closing = []
@@ -170,7 +168,7 @@ class Sites:
         return program
 
     def up(self):
-        """Serves what was said by `web`."""
+        """Starts the servers that `web` has described."""
         if self.blocks:
             self.runs(Nginx("\n".join(self.blocks))).up()
         return self
@@ -180,7 +178,7 @@ class Sites:
             program.close()
 
     def settings(self, timeout="2s", http=False):
-        """Probes at the port of the sites, although their addresses are of loopback."""
+        """The settings for probes at the port of the sites, although these have loopback addresses."""
         return f"""
 [probe]
 ports = [{self.port}]
@@ -196,7 +194,7 @@ allow-private = true
     # MARK: ways to serve
 
     def web(self, address, name="_", files=None, is_default=False, more=""):
-        """By nginx, over TLS if there are files; one that `is_default` answers for unknown names."""
+        """Serves a site by nginx, over TLS if there are files; one that `is_default` answers for unknown names."""
         host = f"[{address}]" if ":" in address else address
         options = " ssl" * bool(files) + " default_server" * is_default
         lines = [f"listen {host}:{self.port}{options};", f'server_name "{name}";', more]

@@ -1,5 +1,5 @@
-# DNS messages as bytes, written by hand so that tests can also send what no library would. Replies are read leniently
-# here and judged in the tests.
+# DNS messages as bytes, written by hand so that tests can also send messages that no library would. Replies are parsed
+# leniently here; the tests judge them.
 
 import selectors
 import socket
@@ -30,7 +30,7 @@ def header(id=0x1234, flags=0x0100, qd=1, an=0, ns=0, ar=0):
 
 
 def query(owner, type="A", id=0x1234, edns=None, flags=0x0100):
-    """`edns` is what `opt` gave, or None."""
+    """A query. `edns` is the result of `opt`, or None."""
     return header(id, flags, ar=1 if edns else 0) + question(owner, type) + (edns or b"")
 
 
@@ -40,7 +40,7 @@ class Message:
     id: int = 0
     flags: int = 0
     question: bytes = b""
-    # (owner, type, class, ttl, data) of the answer and authority sections.
+    # The (owner, type, class, ttl, data) of the answer and authority sections.
     answers: list = field(default_factory=list)
     authority: list = field(default_factory=list)
     # The OPT record as (payload, version, flags, data), or None.
@@ -86,7 +86,7 @@ class Message:
 
     @property
     def extended_error(self):
-        """The code of RFC 8914, or None."""
+        """The code of an extended error (RFC 8914), or None."""
         data = self.opt[3] if self.opt else b""
         while len(data) >= 4:
             code, length = struct.unpack_from("!HH", data)
@@ -129,7 +129,7 @@ class Datagrams:
         self.socket.settimeout(timeout)
         if source:
             self.socket.bind((source, 0))
-        # From here on only what comes from the asked address is received.
+        # The connected socket receives packets of this address only.
         self.socket.connect(address)
 
     def __enter__(self):
@@ -150,9 +150,9 @@ class Datagrams:
 
 
 def ask_all(server, questions, seconds=6.0):
-    """Sends all questions, each a name and a type, at once from one client; the replies by number."""
+    """Asks all questions, each a name and a type, at once from one client; returns the replies by number."""
     with Datagrams(server.address) as client, selectors.DefaultSelector() as selector:
-        # All replies may come while we are not on the processor.
+        # All replies may arrive while this process does not run.
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
         selector.register(client.socket, selectors.EVENT_READ)
         for number, (name, type) in enumerate(questions):

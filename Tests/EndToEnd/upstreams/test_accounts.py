@@ -1,5 +1,5 @@
-# A paid account beside public providers: which names reach it, which it does not serve, and what its requests cost. The
-# account is a stand-in that shares no code with the daemon.
+# A paid account together with public providers: the names that reach it, the names that it does not serve, and the
+# costs of its requests. The account is a stand-in that shares no code with the daemon.
 
 import json
 
@@ -11,7 +11,7 @@ from test_vendors import BATCH, HEALTHY, V4, V6, Vendors
 from vendors.standin import Entry
 
 OWN = ["shop.example", "=api.elsewhere.example"]
-# Beside the account's names, above and below them.
+# Names that are siblings, children and parents of the account's names.
 FOREIGN = ["elsewhere.example", "www.api.elsewhere.example", "shop.example.net", "notshop.example"]
 
 
@@ -41,13 +41,13 @@ class Names(Account):
         self.gets(V6, server, "www.shop.example", "AAAA")
         for name in FOREIGN:
             self.gets(HEALTHY, server, name)
-        # Others fail, and the account's names go on.
+        # The public provider fails, and the account still answers its names.
         self.free.broken_nodes = {node: self.free.throttled_reply for node in self.free.nodes}
         for name in FOREIGN:
             dig(server, name, "A")
         self.gets({"192.0.2.4"}, server, "four.shop.example")
         self.free.broken_nodes = {}
-        # The account fails for its names: the other provider answers.
+        # The account fails for its own names, so the other provider answers.
         self.paid.is_throttled = True
         self.gets(HEALTHY, server, "late.shop.example")
         outside = {name for name in self.asked(self.paid) if not name.endswith("shop.example")}
@@ -75,7 +75,7 @@ class Names(Account):
         server = self.server(
             names=["lab.example"], exclusive=True, system=[self.nsd().server],
             sections='[[rule]]\nmatch = ["text.lab.example"]\nstands-in = "never"\n')
-        # The system resolver has both.
+        # The system resolver has records of both types.
         self.assertEqual(1, len(dig(server, "lab.example", "MX").answer))
         reply = dig(server, "text.lab.example", "TXT")
         self.assertEqual(("SERVFAIL", 22, []), (reply.status, reply.extended_error, reply.answer))
@@ -101,7 +101,7 @@ class Names(Account):
         self.paid.names = {**self.paid.names, "api.elsewhere.example": Entry(("192.0.2.77",), ())}
         self.assertIn("reloaded", server.reload())
         self.gets({"192.0.2.77"}, server, "api.elsewhere.example")
-        # What did not change is still cached.
+        # The unchanged name is still cached.
         self.gets(V4, server, "www.shop.example")
         self.assertEqual(requests + 1, len(self.requests(self.paid)))
 
@@ -122,7 +122,7 @@ class Unserved(Account):
         explained = ctl(server, "explain", "www.lab.example").stdout
         self.assertIn("no provider serves the name; asked again in", explained)
         self.assertIn("does not serve the name", explained.replace("no provider serves the name", ""))
-        # The operator has registered it.
+        # The operator registers the name.
         self.paid.registered.append("lab.example")
         self.paid.names = {**self.paid.names, "www.lab.example": Entry(("192.0.2.88",), ())}
         ctl(server, "flush", "www.lab.example")
@@ -145,7 +145,7 @@ class Cost(Account):
         eventually(lambda: self.billed(server, "month")["client"] == 4)
         self.gets({"192.0.2.99"}, server, BATCH[4])
         server.wait_for("provider volcengine is over its quota")
-        # Now only as a last resort.
+        # The account is only a last resort now.
         for name in BATCH[5:9]:
             self.gets(HEALTHY, server, name)
         self.assertEqual(5, sum(self.billed(server).values()))
@@ -158,7 +158,7 @@ class Cost(Account):
         self.assertIn(
             'httpdnsd_provider_billed_questions{provider="volcengine",period="month",cause="client"} 5', metrics)
         self.assertEqual(5, len(self.requests(self.paid)))
-        # More was bought.
+        # The operator raises the quota.
         server.providers[0]["quota"] = "1000/month"
         server.config.write_text(server.settings())
         self.assertIn("reloaded", server.reload())
@@ -184,7 +184,7 @@ class Cost(Account):
         self.assertEqual(0, sum(self.billed(server).values()))
 
     def test_a_billed_account_is_no_hedge_unless_it_is_set(self):
-        # Free, and slow with a few names; the account has them at once.
+        # The public provider is free, and slow for a few names; the account has them at once.
         for hedge in (False, True):
             with self.subTest(hedge=hedge):
                 self.free.delay, self.paid.delay = 0, 0.3

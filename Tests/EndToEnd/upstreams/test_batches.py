@@ -15,12 +15,12 @@ from wire import NOERROR, SERVFAIL, ask_all
 
 MOST = 8
 TOKEN = "s3cret-t0ken"
-# The only one that the lab takes.
+# The only token that the lab accepts.
 LAB_TOKEN = "567890"
 
 
 class HangingProvider(FakeProvider):
-    """Keeps the connections open whose requests `respond` has no reply for."""
+    """A provider that keeps a connection open if `respond` has no reply for its request."""
 
     def _serve(self):
         kept = []
@@ -47,7 +47,7 @@ class HangingProvider(FakeProvider):
 
 
 class Paid(Case):
-    """With a lab that plays Tencent's paid service."""
+    """The base of tests with a lab that plays Tencent's paid service."""
 
     def setUp(self):
         self.provider = self.lab()
@@ -93,7 +93,7 @@ class Batches(Paid):
         expected = [LAB_WWW, {"2001:db8::10", "2001:db8::11"}, {"192.0.2.4"}, set(), set(), {"2001:db8::6"}]
         self.assertEqual(expected, [replies[number].addresses for number in range(6)])
         began = time.monotonic()
-        # A short TTL would bring a refresh, one name more, before the statistics are read.
+        # A short TTL would cause a refresh, with one name more, before the statistics are read.
         self.assertEqual({"192.0.2.99"}, dig(server, "n1.any.lab.example", "A").data)
         self.assertLess(time.monotonic() - began, paths.slack())
         self.assertEqual(7, self.stats(server)["names"])
@@ -105,12 +105,12 @@ class Batches(Paid):
         for number in (0, 1, 2, 4, 5, 6, 7):
             self.assertEqual({"192.0.2.99"}, replies[number].addresses)
         stats = self.stats(server)
-        # Asked once more, as an HTTP error may pass.
+        # The request is repeated once, because an HTTP error may be transient.
         self.assertEqual({"status": 2}, stats["failures"])
 
     def left_out(self):
-        """Eight names of which the provider leaves out n3: the requests, the replies and the statistics. None if a busy
-        machine let n3 begin with a request of its own: that one fails as a whole, and is repeated."""
+        """Asks for eight names of which the provider leaves out n3: the requests, the replies and the statistics. None
+        if a busy machine gave n3 a request of its own: that one fails as a whole, and is repeated."""
         seen = []
 
         def respond(head):
@@ -133,7 +133,7 @@ class Batches(Paid):
         self.assertEqual((SERVFAIL, set()), (replies[3].rcode, replies[3].addresses))
         self.assertEqual(1, sum("n3.lab.example" in names for names in seen), seen)
         self.assertEqual(({"garbage": 1}, 8), (stats["failures"], stats["names"]))
-        # One name that is left out is that name's trouble.
+        # A name that is left out does not count against the provider.
         self.assertEqual("up", stats["state"])
 
     def test_a_provider_that_left_one_name_out_is_still_asked_first(self):
@@ -152,10 +152,10 @@ class Batches(Paid):
         for number in range(10):
             bad = f"bad{number}.any.lab.example"
             names = [f"n{number}-{copy}.lab.example" for copy in range(7)]
-            # At the end, so that no later answer makes up for it.
+            # The bad name is last, so that no later answer clears the failure.
             replies = ask_all(server, [(name, "A") for name in [*names, bad]])
             self.assertEqual({"192.0.2.99"}, replies[7].addresses)
-            # Alone in its request, it is a provider that fails.
+            # A bad name alone in its request would count against the provider.
             if bad in seen[-1] and [bad] != seen[-1]:
                 break
             time.sleep(1.1)
@@ -165,7 +165,7 @@ class Batches(Paid):
 
     def test_what_is_overtaken_leaves_no_request_behind(self):
         self.provider.fault("hang", provider="paid")
-        # At another address, or they would share their connections.
+        # The second provider has another address; otherwise both would share their connections.
         server = self.daemon([self.paid(), self.lab().provider("json")])
         replies = ask_all(server, [(f"n{number}.any.lab.example", "A") for number in range(16)])
         self.assertEqual(16, len(replies))
@@ -177,7 +177,7 @@ class Batches(Paid):
 
     def test_a_hung_name_does_not_take_the_names_of_its_request_with_it(self):
         hung = "www.hung.example"
-        # In the middle, it shares a request with a neighbour unless both gaps are longer than a millisecond.
+        # The hung name is in the middle, so it shares a request with a neighbour unless both gaps exceed a millisecond.
         names = ["www.good0.example", "www.good1.example", hung, "www.good2.example", "www.good3.example"]
         heads = [[], []]
 
@@ -199,8 +199,8 @@ class Batches(Paid):
         self.assertEqual([{"192.0.2.1"}] * 4, [replies[number].addresses for number in (0, 1, 3, 4)])
         self.assertLess(time.monotonic() - began, 6)
         self.assertEqual(SERVFAIL, replies[2].rcode)
-        # One of the providers had the hung name with others, all of them if they came within a millisecond; the other
-        # provider had each alone.
+        # One provider got the hung name with others, all of them if they came within a millisecond; the other provider
+        # got each name alone.
         alone, together = sorted(heads, key=lambda seen: max(len(asked) for asked in seen))
         self.assertEqual({1}, {len(asked) for asked in alone}, heads)
         self.assertTrue(any(hung in asked and len(asked) > 1 for asked in together), heads)
@@ -230,7 +230,7 @@ class Batches(Paid):
 
 
 class Keys(Paid):
-    """Of the key file: read at start and on SIGHUP, and shown to the provider alone."""
+    """The key file: read at start and on SIGHUP, and shown to the provider alone."""
 
     def test_the_key_is_shown_to_the_provider_alone(self):
         heads = []

@@ -1,4 +1,4 @@
-# Names whose own servers fail: the providers say so, and every other name is still answered by the providers.
+# Names whose own servers fail: the providers report it, and still answer every other name.
 
 import base64
 import http.server
@@ -16,7 +16,7 @@ from programs import ctl
 from wire import NOERROR, SERVFAIL, ask_all
 
 GOOD, PLAIN = bytes([192, 0, 2, 7]), bytes([192, 0, 2, 222])
-# Of one site each: what the provider does with it. The text has characters that no terminal should get.
+# The provider's behaviour for a name of each site. The texts have characters that no terminal should get.
 CODES = {"servfail.example": 2, "refused.example": 5, "toolong.example": 6, "bogus.example": 2, "blocked.example": 5}
 ERRORS = {"bogus.example": (6, "no key\x1b[2J for DS"), "blocked.example": (15, "x" * 400)}
 STATUSES = {"servfail.example": 500, "refused.example": 403}
@@ -28,7 +28,7 @@ class Vendor:
 
     def __init__(self, dialect, name):
         self.dialect, self.name = dialect, name
-        # Names that this provider alone answers all the same.
+        # The names that this provider alone answers.
         self.known = set()
         vendor = self
 
@@ -48,7 +48,7 @@ class Vendor:
                 pass
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        # The daemon closes what was overtaken.
+        # The daemon closes overtaken requests.
         self.server.handle_error = lambda *_: None
         self.server.daemon_threads = True
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
@@ -94,7 +94,7 @@ class Vendor:
 
 
 class BrokenNames(Case):
-    """Not a test by itself: three providers, and a system resolver that answers everything, wrongly."""
+    """The base of the tests, with three providers and a system resolver that answers everything wrongly."""
 
     dialects = ()
 
@@ -108,7 +108,7 @@ class BrokenNames(Case):
             sections="[probe]\nenabled = false\n[prefetch]\nenabled = false")
 
     def good_names_stay(self, broken):
-        # A provider that has served the account says HTTP 403 of one name.
+        # A provider that has served the account replies with HTTP 403 for one name.
         for number in range(3):
             dig(self.server, f"first.warm{number}.example", "A")
         for name in broken:
@@ -136,7 +136,7 @@ class OverDoH(BrokenNames):
 
     def test_the_providers_reason_is_passed_on(self):
         for name, code in (("bogus.example", 6), ("blocked.example", 15)):
-            # The second time it is remembered.
+            # The second failure is remembered.
             for turn in range(2):
                 found = dig(self.server, name, "A")
                 self.assertEqual(("SERVFAIL", code), (found.status, found.extended_error), turn)
@@ -145,7 +145,7 @@ class OverDoH(BrokenNames):
         self.assertRegex(dig(self.server, "blocked.example", "A").text, r"\(x{128}\)")
         for turn in range(2):
             self.assertEqual("YXDOMAIN", dig(self.server, "toolong.example", "A").status, turn)
-        # The daemon's own check for loops aside.
+        # The daemon's own check for loops does not count.
         self.assertEqual([], [query for query, *_ in self.system.queries if b"httpdnsd-loop" not in query])
 
     def test_an_answer_of_another_provider_goes_before(self):
@@ -164,7 +164,7 @@ class OverJSON(BrokenNames):
 
 
 class OverPlainHTTPDNS(BrokenNames):
-    """One HTTP 403 and one HTTP 500 are all that this dialect can say of a name."""
+    """A dialect that can only reply with HTTP 403 or HTTP 500 for such a name."""
 
     expected_seconds = 8
     dialects = ("dnspod", "dnspod", "dnspod")

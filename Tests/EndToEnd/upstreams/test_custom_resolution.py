@@ -17,7 +17,7 @@ def names(addresses):
 
 class CustomResolution(Vendors):
     def each_kind(self, kinds, keys, custom):
-        """Only requests with exactly these parameters get these addresses."""
+        """Checks that only requests with exactly these parameters get these addresses."""
         for kind in kinds:
             with self.subTest(kind):
                 stand_in = self.stand_in(kind)
@@ -78,7 +78,7 @@ class CustomResolution(Vendors):
         self.gets(US, server, NAME)
         self.reconfigure(server, "")
         self.gets(V4, server, NAME)
-        # The answer in the store is of other parameters.
+        # The stored answer has other parameters.
         eventually(lambda: server.stats()["store"]["written"] >= 1, what="the answer is stored")
         self.assertEqual(0, server.stop())
         server.sections = f"[probe]\nenabled = false\n{self.rule('eu', match=('shop.example',))}"

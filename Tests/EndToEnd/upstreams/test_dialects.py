@@ -1,6 +1,6 @@
 # Every dialect alone: a provider of each, and for each a rule that leaves its names to it, so that no other upstream
-# can help. Over HTTP from the lab, and over HTTPS as the vendor has it. Wrong clocks, files with keys, many names at
-# once.
+# can help. The tests use HTTP from the lab, and HTTPS as the vendor has it. They cover wrong clocks, key files, and
+# many names at once.
 
 import os
 import tempfile
@@ -25,7 +25,7 @@ def rules(kinds):
 
 
 class Alone(Case):
-    """Not a test by itself: what every dialect can, however it is reached."""
+    """The base of the tests for every dialect, however it is reached."""
 
     kinds = ()
 
@@ -182,6 +182,6 @@ class ManyNames(Case):
                     (reply.rcode, *reply.addresses) for reply in replies.values()})
                 requests = provider.requests()["providers"][kind]
                 print(f"{kind}: {requests} requests for 120 names, up to {KINDS[kind].batch} in each", flush=True)
-                # As many as the lookups of one domain allow. Some requests leave before they are full.
+                # The number is the limit of lookups of one domain. Some requests leave before they are full.
                 self.assertLessEqual(requests, max(18, 120 // KINDS[kind].batch * 5 // 4))
                 server.close()

@@ -26,7 +26,7 @@ class Remembered(Case):
         return sum(wanted in query.lower() for query, _, _ in self.system.queries)
 
     def ask(self, seconds, between=lambda: None):
-        """Asks for the broken name over and over; how often that was."""
+        """Asks repeatedly for the broken name; returns the number of questions."""
         count, until = 0, time.monotonic() + seconds
         with Datagrams(self.server.address) as client:
             while time.monotonic() < until or count < 100:
@@ -40,7 +40,8 @@ class Remembered(Case):
     def test_a_hundred_questions_cost_one_round(self):
         self.provider.fault("status", value=500)
         self.assertGreaterEqual(self.ask(4), 100)
-        # An HTTP status may pass, so the provider is asked twice. The system resolver does not stand in for one name.
+        # An HTTP status may be transient, so the provider is asked twice. The system resolver does not replace it for
+        # one name.
         self.assertEqual((2, 0), (self.provider.asked(BROKEN), self.system_asked(BROKEN)))
         stats = self.server.stats()
         self.assertEqual(stats["queries"]["total"], stats["responses"]["failure"])
@@ -58,7 +59,7 @@ class Remembered(Case):
             self.assertEqual({"192.0.2.99"}, client.ask(f"n{next(numbers)}.any.lab.example").addresses)
         with Datagrams(self.server.address) as client:
             self.assertGreaterEqual(self.ask(4, something_else), 50)
-        # Two rounds at most, as the provider has answered another question since.
+        # The limit is two rounds, because the provider has answered another question since.
         self.assertLessEqual(self.provider.asked(BROKEN), 4)
         self.assertEqual(self.system_asked(BROKEN), 0)
 

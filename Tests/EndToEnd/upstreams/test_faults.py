@@ -1,4 +1,4 @@
-# Everything that a provider can do wrong: counted for what it is, and never the client's problem.
+# All faults of a provider: each is counted as its kind, and clients do not notice.
 
 from cases import LAB_WWW, SYSTEM_WWW, Case, closed_provider
 from dig import dig
@@ -6,13 +6,13 @@ from lab import Lab
 from paths import eventually
 from programs import NSD
 
-# Fault and value of the lab, and the failure that it is counted as.
+# The lab's fault, its value, and the failure that it is counted as.
 QUICK = [
     ("reset", None, "reset"), ("garbage", None, "garbage"), ("empty", None, "garbage"), ("short", None, "reset"),
     ("long", None, "garbage"), ("huge", None, "garbage"), ("status", 500, "status"), ("status", 404, "status"),
     ("status", 302, "redirected"), ("status", 429, "throttled"),
 ]
-# Ended by a time-out only.
+# The faults that only a time-out ends.
 SLOW = ["hang", "drip", "delay"]
 
 
@@ -40,14 +40,14 @@ class Faults(Case):
                     self.assertEqual({failure: 1}, server.failures("bad"))
                     self.assertEqual({}, server.failures("good"))
                     self.assertEqual({"bad": 1, "good": 1}, self.provider.requests()["providers"])
-                    # One failure may be the name's.
+                    # One failure may be due to the name.
                     state = "throttled" if failure == "throttled" else "unmeasured"
                     self.assertEqual([state, "up"], [each["state"] for each in server.stats()["providers"]])
                     server.close()
 
     def test_the_plain_dialect_too(self):
         for fault, value, failure in QUICK:
-            # An empty body is how this dialect says that there is nothing, and an end that is cut off shows no more.
+            # In this dialect an empty body means no records, and a truncated end looks the same.
             if fault in ("empty", "long"):
                 continue
             with self.subTest(f"{fault} {value or ''}"):
@@ -71,7 +71,7 @@ class Faults(Case):
                 reply = dig(server, "www.lab.example", "A")
                 self.assertEqual(LAB_WWW, reply.data)
                 self.assertLess(reply.seconds, 1.5)
-                # From then on the good one is asked first.
+                # The working provider is asked first now.
                 self.assertLess(dig(server, "next.any.lab.example", "A").seconds, 0.3)
 
     def test_silence_is_counted_as_a_timeout(self):
@@ -91,7 +91,7 @@ class Faults(Case):
         server = self.daemon(providers)
         reply = dig(server, "www.lab.example", "A")
         self.assertEqual(("NOERROR", LAB_WWW), (reply.status, reply.data))
-        # Without it the second provider is asked after 400 ms.
+        # Without the provider's own time-out, the second provider would be asked after 400 ms.
         self.assertLess(reply.seconds, 0.38)
         self.assertEqual({"timeout": 1}, server.failures("bad"))
 

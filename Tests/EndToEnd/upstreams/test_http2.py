@@ -22,7 +22,7 @@ ADDRESS = "192.0.2.7"
 
 
 def sends(*make, then=None):
-    """A fault: these frames, each made from the stream's number and the query."""
+    """A fault that sends these frames, each made from the stream's number and the query."""
     def fault(connection, stream, query):
         connection.send(*(part(stream, query) if callable(part) else part for part in make))
         if then:
@@ -59,7 +59,7 @@ def stay(connection):
 
 
 def flood(*make, seconds=1.0):
-    """A fault: the frames again and again, many in one write."""
+    """A fault that sends the frames repeatedly, many in one write."""
     def fault(connection, stream, query):
         parts = b"".join(part(stream, query) if callable(part) else part for part in make)
         until = time.monotonic() + seconds
@@ -69,7 +69,7 @@ def flood(*make, seconds=1.0):
     return fault
 
 
-# Before any part of a reply, on a connection that has carried others.
+# Faults before any part of a reply, on a connection that has carried others.
 BEFORE = {
     **{f"RST_STREAM {code}": sends(lambda stream, _, code=code: reset(stream, code)) for code in range(13)},
     "GOAWAY": sends(goaway(0)),
@@ -85,7 +85,7 @@ BEFORE = {
     "HTTP/1.1": sends(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
 }
 
-# Unusual and right.
+# Unusual replies that are valid.
 WHOLE = {
     "interim replies": sends(*[head(literal(b":status", b"103"))] * 3, reply),
     "trailers": sends(half, lambda stream, query: frame(DATA, 0, stream, body_of(query)[-3:]),
@@ -105,7 +105,7 @@ WHOLE = {
     "PING and SETTINGS": sends(frame(PING, payload=bytes(8)), settings(max_streams=50), reply),
 }
 
-# A part of a reply.
+# Faults after a part of a reply.
 CUT = {
     "no status": sends(head(TYPE)),
     "a field name in upper case": sends(head(OK, literal(b"Up", b"a"))),
@@ -184,7 +184,7 @@ class HTTP2(Case):
         eventually(lambda: self.ask() == NOERROR, within=15, what="the provider's return")
 
     def meets(self, faults, *codes, times=1):
-        """A question that meets each fault gets one of these codes, and the provider is used again."""
+        """Checks that a question that meets each fault gets one of these codes, and the provider is used again."""
         self.begin()
         self.recovers()
         for name, fault in faults.items():
@@ -230,8 +230,8 @@ class HTTP2(Case):
         self.assertLess(self.resident_kib() - before, 8192)
 
     def test_a_reply_without_end_ends_its_own_stream_only(self):
-        """Twenty names are in flight on one connection, whose server respects its windows or does not. What it sends
-        waits for the daemon, which is busy."""
+        """Twenty names are in flight on one connection, whose server respects its windows or does not. Its data waits
+        for the busy daemon."""
         for size in (48_000, 128_000, 640_000):
             with self.subTest(size):
                 self.begin()
@@ -252,9 +252,9 @@ class HTTP2(Case):
                     connection.send(*[reply(*each) for each in held[1:]])
                 self.provider.begin(hold, 20)
                 replies = ask_all(self.server, [(f"l{size}x{number}.example", "A") for number in range(20)])
-                # The other one gets a failure, or the answer to its second request.
+                # The endless reply ends as a failure, or its question gets the answer to a second request.
                 self.assertIn(sum(each.rcode == NOERROR for each in replies.values()), (19, 20))
-                # On a connection of their own, no request would be repeated.
+                # On separate connections, no request would be repeated.
                 self.assertEqual(1, self.provider.accepted)
                 self.recovers()
 

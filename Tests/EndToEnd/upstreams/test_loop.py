@@ -1,4 +1,4 @@
-# A system resolver that forwards queries back to this daemon to us.
+# A system resolver that forwards queries back to this daemon.
 
 import re
 
@@ -23,7 +23,7 @@ class Loop(Case):
         self.assertGreater(stats["system"]["returned_checks"], 0)
         self.assertEqual((0, 0, 0), (stats["queries"]["total"], stats["cache"]["misses"], sum(stats["dropped"].values())),
                          "the daemon's own checks are no client queries")
-        # Only a system resolver could know these.
+        # Only a system resolver could know these names.
         for name in ("printer.local", "lab.example"):
             self.assertEqual("SERVFAIL", dig(server, name, "TXT").status)
         self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)

@@ -1,4 +1,4 @@
-# How the system resolver's servers are asked, and what is believed of what comes back.
+# The queries to the system resolver's servers, and the accepted replies.
 
 import re
 import struct
@@ -88,7 +88,7 @@ class Nameservers(Case):
 
     def test_what_is_sent(self):
         server = self.serve(lambda query, _: [self.right(query)])
-        # CD asks for another answer, so it is passed on.
+        # CD requests another answer, so it is passed on.
         for count, (option, flags) in enumerate((("+nocdflag", 0x0100), ("+cdflag", 0x0110)), 1):
             dig(server, "RiGhT.example", "TXT", option)
             self.assertEqual(count, len(self.queries()))
@@ -98,7 +98,7 @@ class Nameservers(Case):
             self.assertEqual(b"", message.opt[3])
 
     def test_a_ttl_with_its_top_bit_set_is_capped(self):
-        # RFC 8767 section 4. The cap is cache.max-ttl.
+        # The rule is in RFC 8767 section 4. The cap is cache.max-ttl.
         server = self.serve(lambda query, _: [self.right(query, ttl=0x80000001)])
         for _ in range(2):
             self.assertIn(int(dig(server, "right.example", "TXT").answer[0][1]), range(86_390, 86_401))

@@ -1,4 +1,4 @@
-# Providers and nameservers that go away and come back, and addresses that are dead.
+# Providers and nameservers that fail and recover, and addresses that are dead.
 
 import socket
 
@@ -10,7 +10,7 @@ from paths import eventually, free_port
 from programs import NSD, Unbound
 from wire import NOERROR
 
-# What a stub resolver waits, by resolv.conf(5).
+# The time-out of a stub resolver by resolv.conf(5).
 CLIENT_PATIENCE = 5
 
 
@@ -24,12 +24,12 @@ class Outage(Case):
     def dig(self, server, name, *arguments):
         reply = dig(server, *arguments, name, "A")
         self.assertIsNotNone(reply.status, reply.text)
-        # By dig's own watch: starting dig may take long on a busy machine, and no client waits for that.
+        # The time is dig's own: starting dig may take long on a busy machine.
         self.assertLess(reply.seconds, CLIENT_PATIENCE)
         return reply
 
     def recovers(self, server, expected):
-        """A new name each time, so that no cache answers."""
+        """Waits for the expected address, with a new name each time, so that no cache answers."""
         numbers = iter(range(10_000))
         eventually(lambda: dig(server, f"again{next(numbers)}.any.lab.example", "A").data == expected, within=40,
                    every=0.2)
@@ -40,7 +40,7 @@ class Outage(Case):
         self.provider.kill()
         self.assertEqual(SYSTEM_WWW, self.dig(server, "www.lab.example").data)
         self.assertEqual(SYSTEM_WWW, self.dig(server, "www.lab.example", "+tcp").data)
-        # What was fetched before is still there.
+        # The earlier answer is still cached.
         self.assertEqual({"192.0.2.99"}, self.dig(server, "a.any.lab.example").data)
         self.system.kill()
         reply = self.dig(server, "b.any.lab.example")
@@ -79,7 +79,7 @@ class Outage(Case):
                 self.assertEqual({(NOERROR, "203.0.113.99")},
                                  {(reply.rcode, *reply.addresses) for _, reply in client.results.values()})
                 self.assertEqual(250, len(client.results))
-                # Once the outage is known, no new name waits for it.
+                # After the outage is known, no new name waits for it.
                 self.assertLess(server.stats()["system"]["requests"], 300)
                 self.assertLess(self.dig(server, f"{dialects[-1]}last.any.lab.example").seconds, 0.3)
                 self.provider.fault("none")
@@ -106,7 +106,7 @@ class DeadAddresses(Case):
     def test_the_second_address_of_a_provider_is_dialled_when_the_first_refuses(self):
         provider = self.lab(host="127.0.0.3")
         server = self.daemon([provider.provider("json", addresses=["127.0.0.2", "127.0.0.3"])])
-        # Nothing but the provider's other address is left to ask.
+        # Only the provider's other address is left.
         eventually(lambda: dig(server, "www.lab.example", "A").data == LAB_WWW)
         self.assertEqual({"refused": 1}, server.failures("json"))
         self.assertEqual({"192.0.2.99"}, dig(server, "next.any.lab.example", "A").data)
@@ -132,7 +132,7 @@ class SystemResolvers(Case):
 
     def test_a_list_of_servers_is_tried_in_order(self):
         nsd = self.nsd()
-        # DNSPod's plain text has addresses only, so that other types are for the system resolver.
+        # DNSPod's plain text has addresses only, so other types go to the system resolver.
         server = self.daemon([self.lab().provider("dnspod")], system=[f"127.0.0.1:{free_port()}", nsd.server])
         self.assertEqual({'"from nsd"'}, dig(server, "text.lab.example", "TXT").data)
 

@@ -1,5 +1,5 @@
-# A provider whose address is not in the settings: its host name is resolved by the system resolver or other providers,
-# and the certificate guards it. The host has a network only when it joins one.
+# A provider without an address in the settings: the system resolver or other providers resolve its host name, and the
+# certificate protects it. The host has a network only when it joins one.
 
 import math
 import tempfile
@@ -19,19 +19,19 @@ SYSTEM = {"192.0.2.1"}
 
 
 def zone(address, *more):
-    """Every name has this address."""
+    """A zone in which every name has this address."""
     return "\n".join(["$ORIGIN lab.example.", "$TTL 60", SOA, f"* A {address}", *more]) + "\n"
 
 
 def nameless(provider, name="byname", **more):
-    """Its settings without addresses."""
+    """The provider's settings without addresses."""
     settings = {**provider.settings(**more), "name": name}
     del settings["addresses"]
     return settings
 
 
 class Names(Case):
-    """A provider, and what the router's resolver says about its name."""
+    """A provider, and the answers of the router's resolver for its name."""
 
     expected_seconds = 8
     ADDRESSES = (PROVIDER, SECOND_PROVIDER)
@@ -52,7 +52,7 @@ class Names(Case):
         return self.networks.daemon([nameless(self.provider), *others], **options)
 
     def truth(self):
-        """Settings of a provider by address that knows the other's name."""
+        """The settings of a provider with an address that knows the other's name."""
         self.a.internet.answer_for(THIRD)
         known = zone("198.51.100.2", SOA.replace("@", f"{HOST}."), f"{HOST}. A {PROVIDER}")
         return self.a.internet.provider(known, addresses=(THIRD,), kind="json", name="truth").settings()
@@ -64,7 +64,7 @@ class Names(Case):
         return [address["name"].partition(":")[0] for address in self.named(server)["addresses"]]
 
     def ask(self):
-        """The addresses of a name that was not asked for before."""
+        """The addresses of a new name."""
         self.number += 1
         done = self.host.run("dig", "+short", "+tries=1", "+time=6", "@127.0.0.1", f"n{self.number}.lab.example", "A")
         return set(done.stdout.split())
@@ -85,7 +85,7 @@ class Arrival(Names):
         self.assertEqual({"198.51.100.1"}, self.ask())
         self.assertEqual(("up", {}), (self.named(server)["state"], self.named(server)["failures"]))
         self.assertEqual(1, server.log.count("waits for an address"))
-        # A client asked once; the daemon asked nothing of itself.
+        # One client has asked; the daemon has not asked itself.
         self.assertEqual(1, server.stats()["queries"]["total"])
 
     def test_doctor_names_it(self):
@@ -97,12 +97,12 @@ class Arrival(Names):
         self.assertNotIn("waits for an address", self.examined(server))
 
     def test_a_provider_with_a_quota_is_not_asked_for_the_name(self):
-        """Each question to it is billed."""
+        """Each question to this provider is billed."""
         self.a.resolver.respond = lambda *_: []
         server = self.daemon({**self.truth(), "quota": "100/day"}).up()
         self.host.join(self.a)
         eventually(lambda: self.named(server, "truth")["state"] != "unreachable", what="there is a network")
-        # Time for the nameserver's silence, and for the other provider's answer.
+        # The time suffices for the nameserver's silence, and for the other provider's answer.
         time.sleep(8)
         self.assertEqual("unresolved", self.named(server)["state"])
 
@@ -125,7 +125,7 @@ class Arrival(Names):
 
 
 class Forgery(Names):
-    """A liar has the second address, with a certificate that is valid for another name."""
+    """The second address belongs to a lying server, whose certificate is valid for another name."""
 
     expected_seconds = 50
     ADDRESSES = (PROVIDER,)
@@ -160,7 +160,7 @@ class Forgery(Names):
         for _ in range(3):
             self.assertEqual(SYSTEM, self.ask())
         self.assertEqual(["tls"], list(self.named(server)["failures"]))
-        # The resolver tells the truth now, and is asked again because nothing works.
+        # The resolver has the true address now, and is asked again because no provider works.
         self.known[HOST, "A"] = PROVIDER
         eventually(lambda: self.addresses(server) == [PROVIDER], within=40, what="the name is asked for again")
         eventually(lambda: self.ask() == {"198.51.100.1"}, within=10, every=0.2, what="the provider is used")
@@ -184,7 +184,7 @@ class Change(Names):
 
 
 class Loops(Names):
-    """Never through ourselves."""
+    """The daemon never resolves the name through itself."""
 
     def test_we_are_the_only_nameserver(self):
         self.a.resolv_conf = "nameserver 127.0.0.1\n"

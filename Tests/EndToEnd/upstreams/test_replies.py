@@ -1,4 +1,4 @@
-# What providers put into a reply: only what answers the question is believed, whatever HTTP carries it.
+# The contents of providers' replies: only records that answer the question are accepted, whatever form HTTP has.
 
 import base64
 import gzip
@@ -13,7 +13,7 @@ from lab import Lab
 
 NAME = "target.any.lab.example"
 RIGHT, WRONG, HONEST = bytes([198, 51, 100, 1]), bytes([198, 51, 100, 66]), {"192.0.2.99"}
-# Made once, because a reply that takes long is overtaken by the other provider's.
+# The body is made once, because the other provider overtakes a slow reply.
 BOMB = gzip.compress(bytes(20 << 20), 1)
 TYPE = "Content-Type: application/dns-message\r\n"
 
@@ -40,7 +40,7 @@ def chunked(body):
     return f"{head}{len(body):x}\r\n".encode() + body + b"\r\n0\r\n\r\n"
 
 
-# Title, and from the query to the raw reply.
+# A title, and the raw reply as a function of the query.
 BELIEVED = [
     ("a plain reply", lambda query: http(right(query))),
     ("compressed", lambda query: http(gzip.compress(right(query)), "Content-Encoding: gzip\r\n")),
@@ -51,7 +51,7 @@ BELIEVED = [
         reply(query, [record(WRONG, "other.example"), record(), record(WRONG, "another.example")]))),
 ]
 
-# Title, raw reply, and what it is counted as.
+# A title, the raw reply, and the failure that it is counted as.
 DISBELIEVED = [
     ("a query", lambda query: http(query), "garbage"),
     ("truncated", lambda query: http(reply(query, [record(WRONG)], flags=0x8380)), "garbage"),

@@ -1,5 +1,5 @@
-# System nameservers that are the daemon itself, that query it in turn, or that query servers that they should not. They
-# use port 53 in a network namespace of the test's own, because resolv.conf names addresses only.
+# System nameservers that are the daemon itself, that query it in turn, or that query wrong servers. They use port 53 in
+# a network namespace of the test's own, because resolv.conf names addresses only.
 
 import re
 import shutil
@@ -15,7 +15,7 @@ from programs import NSD, Daemon, Dnsmasq, ctl
 
 US, OTHER, REAL = "127.0.0.1", "127.0.0.2", "127.0.0.3"
 LOOPS = r"forwards queries back to this daemon; not used"
-# A question goes to a server twice at most, and may come back as often; a check likewise, twice a minute.
+# A question goes to a server twice at most, and may come back as often; the same holds for a check, twice a minute.
 MOST_PER_QUESTION, MOST_OF_CHECKS = 3, 12
 
 
@@ -54,7 +54,7 @@ class Machine(Case):
         return directory / name
 
     def assertNoStorm(self, *servers, asked):
-        """That what came to each is what clients asked, and a few copies of it."""
+        """Checks that each daemon received the clients' questions and only a few copies of them."""
         for server in servers:
             stats = server.stats()
             self.assertLessEqual(stats["queries"]["total"], asked * MOST_PER_QUESTION + MOST_OF_CHECKS)
@@ -117,7 +117,7 @@ class EachOther(Machine):
         one = self.server().up()
         two = self.server(OTHER, theirs).up()
         self.resolv_conf.write_text(f"nameserver {OTHER}\n")
-        # Only one of them can be sure to see it: who is left out by the other leads nowhere any more.
+        # Only one of them is sure to detect the loop: a server that the other one leaves out no longer forwards.
         eventually(lambda: self.count(one, LOOPS) + self.count(two, LOOPS) > 0)
         self.resolv_conf.write_text(f"nameserver {REAL}\n")
         eventually(lambda: one.stats()["system"]["servers"] == [f"{REAL}:53"])
@@ -169,7 +169,7 @@ class InBetween(Machine):
 
 
 class Copies(Machine):
-    """What network tools keep in /run, in a mount namespace that has a /run of its own."""
+    """The files of network tools in /run, in a mount namespace that has a /run of its own."""
 
     expected_seconds = 5
 
@@ -190,7 +190,7 @@ class Copies(Machine):
         self.assertEqual({'"from nsd"'}, self.dig(US, "text.lab.example").data)
 
     def test_systemd_resolved_in_between(self):
-        """Its stub stands in resolv.conf, and we among its servers."""
+        """The stub is in resolv.conf, and the daemon is one of resolved's servers."""
         self.real()
         self.write("systemd/resolve/resolv.conf", f"nameserver {US}\nnameserver {REAL}\nsearch lan.example\n")
         self.resolv_conf.write_text("nameserver 127.0.0.53\noptions edns0 trust-ad\nsearch .\n")

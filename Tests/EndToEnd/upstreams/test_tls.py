@@ -56,7 +56,7 @@ class BehindNginx(Case):
             "addresses": ["127.0.0.1"], "ca-file": str(self.authority.ca_file), **more}
 
     def requests(self):
-        """What nginx has logged since the test began."""
+        """The requests in nginx's log since the test began."""
         return self.nginx.requests()[self.seen:]
 
     def assertAsked(self, provider):
@@ -112,7 +112,7 @@ class BehindNginx(Case):
         self.assertAsked("other")
         self.assertEqual({"tls": 1}, server.failures("impostor"))
         self.assertEqual({}, server.failures("honest"))
-        # It is tried beside other questions, and two failures in a row are its own fault.
+        # The provider is tried in the background, and two failures in a row count against it.
         numbers = itertools.count()
         eventually(lambda: dig(server, f"n{next(numbers)}.any.lab.example", "A")
                    and "provider impostor is down: tls: " in server.log)
@@ -192,7 +192,7 @@ class BehindNginx(Case):
         self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
         request = eventually(self.requests)[-1]
         self.assertEqual((UNKNOWN, UNKNOWN), (request["host"], request["sni"]))
-        # The first virtual host answers for names that no one has; the other one's certificate is wrong then.
+        # The first virtual host answers for unknown names; then its certificate is for another name.
         server = self.daemon([self.secure(UNKNOWN, "strict", **{"verify-name": OTHER})])
         self.assertEqual("SERVFAIL", dig(server, "www.lab.example", "A").status)
         self.assertEqual({"tls": 1}, server.failures("strict"))

@@ -1,5 +1,5 @@
-# Each vendor's service as its documents describe it, played by stand-ins that share no code with the daemon: what
-# clients get, what the daemon says about the provider, and what the stand-in saw.
+# Each vendor's service by its documents, played by stand-ins that share no code with the daemon: the clients' replies,
+# the daemon's reports about the provider, and the requests that the stand-in received.
 
 import json
 import os
@@ -42,11 +42,11 @@ NAMES = {
         ("192.0.2.20", "192.0.2.21", "192.0.2.20"), ("2001:db8::20", "2001:db8::20", "2001:db8::21")),
     **{name: Entry(("192.0.2.99",), ("2001:db8::99",)) for name in BATCH},
 }
-# Those of `providers test`, too.
+# The names, with those of `providers test`.
 EVERY_NAME = {**NAMES, **{name: Entry(("192.0.2.98",)) for name in (
     "www.example.com", "example.com", "example.net", "example.org", "www.iana.org", "iana.org", "www.icann.org",
     "icann.org")}}
-# The second provider has other addresses for the same names, and names that the first one was not told of.
+# The second provider has other addresses for the same names, and names that the first one does not know.
 HEALTHY = {"203.0.113.1"}
 FOREIGN = [f"www.elsewhere{number}.example" for number in range(8)]
 HEALTHY_NAMES = {name: Entry(tuple(HEALTHY), ("2001:db8:ffff::1",)) for name in [
@@ -64,15 +64,15 @@ class Account:
     secrets: dict = field(default_factory=dict)
     # The host of the URL for a vendor without TLS.
     host: str = None
-    # Another secret, by the key of its file; None if there is none.
+    # A wrong secret with the key of its file; None if there is none.
     wrong: tuple = None
     is_secure: bool = True
-    # Names in a request.
+    # The number of names in a request.
     batch: int = 1
     has_aaaa: bool = True
     says_missing: bool = False
     is_dated: bool = False
-    # Whether only names that were added in the console are served, and refused others are told by the reply.
+    # Whether the service serves only names that were added in the console, and its replies identify refused ones.
     has_console: bool = False
     # Whether one request asks for both families.
     asks_both: bool = True
@@ -143,7 +143,7 @@ ACCOUNTS = {
 
 
 class Vendors(Case):
-    """Not a test by itself: starts stand-ins, and daemons with their settings."""
+    """The base of the tests: it starts stand-ins, and daemons with their settings."""
 
     expected_seconds = 12
 
@@ -158,7 +158,7 @@ class Vendors(Case):
         cls.certificates = {}
 
     def certificate(self, name):
-        """Only for this name, one file for all tests of the class."""
+        """A certificate for this name only; one file serves all tests of the class."""
         if name not in self.certificates:
             self.certificates[name] = self.authority.certificate(name)
         return self.certificates[name]
@@ -171,7 +171,7 @@ class Vendors(Case):
         return self.own(account.make(options.pop("names", NAMES), **options))
 
     def settings(self, kind, stand_in, wrong=None, **more):
-        """As an operator writes them for this vendor, without the list of nodes."""
+        """An operator's settings for this vendor, without the list of nodes."""
         account = ACCOUNTS[kind]
         scheme, host = ("https", stand_in.host) if account.is_secure else ("http", account.host)
         keys = {"name": kind, "dialect": account.dialect, "url": f"{scheme}://{host}:{stand_in.port}/{account.path}",
@@ -229,7 +229,7 @@ class Vendors(Case):
         return reply
 
     def requests(self, stand_in):
-        """Without those for lists of service nodes."""
+        """The requests except those for lists of service nodes."""
         return [request for request in stand_in.requests if not stand_in.asks_for_list(request)]
 
 
@@ -237,7 +237,7 @@ class Documents(Vendors):
     """The stand-ins against the exchanges that the documents print."""
 
     def exchange(self, stand_in, target, now=None, **headers):
-        """Sends a request at this time of the vendor's clock; status and body."""
+        """Sends a request at this time of the vendor's clock; returns status and body."""
         stand_in = self.own(stand_in)
         if now is not None:
             stand_in.clock_offset = now - time.time()
@@ -334,7 +334,7 @@ class Names(Vendors):
         self.gets({"192.0.2.4"}, server, "four.shop.example")
         if account.has_aaaa:
             self.gets(V6, server, "www.shop.example", "AAAA")
-            # A family without addresses.
+            # The name has no address of this family.
             self.gets((), server, "four.shop.example", "AAAA")
             self.gets((), server, "six.shop.example", "A")
             self.gets({"2001:db8::6"}, server, "six.shop.example", "AAAA")
@@ -356,7 +356,7 @@ class Names(Vendors):
         self.each(self.unknown_name_beside_another)
 
     def unknown_name_beside_another(self, kind, account):
-        """An answer that cannot tell a missing name from one of other accounts is not final."""
+        """An answer that does not distinguish a missing name from one of another account is not final."""
         stand_in, healthy = self.stand_in(kind), self.healthy()
         server = self.daemon_of(self.settings(kind, stand_in), self.second(healthy))
         if account.says_missing:
@@ -396,7 +396,7 @@ class Clocks(Vendors):
         self.each(self.clock_slow, lambda account: account.is_dated)
 
     def clock_slow(self, kind, account):
-        """Every signature is expired when it arrives, until the daemon has learned the vendor's clock."""
+        """Every signature is expired on arrival, until the daemon has learned the vendor's clock."""
         stand_in, healthy = self.stand_in(kind), self.healthy()
         stand_in.clock_offset = HOURS
         server = self.daemon_of(self.settings(kind, stand_in), self.second(healthy))
@@ -404,7 +404,7 @@ class Clocks(Vendors):
         self.gets({"192.0.2.99"}, server, BATCH[0])
         self.assertLessEqual(len(stand_in.refusals), 1)
         self.assertEqual({}, server.failures(kind))
-        # The clock is put right.
+        # The clock is corrected.
         stand_in.clock_offset = 0
         for name in BATCH[1:4]:
             self.gets({"192.0.2.99"}, server, name)
@@ -414,7 +414,7 @@ class Clocks(Vendors):
         self.each(self.clock_put_back, lambda account: account.is_dated)
 
     def clock_put_back(self, kind, account):
-        """The daemon has learned that the clocks agree, and the signatures expire all at once."""
+        """The daemon has learned that the clocks agree, and then all signatures expire at once."""
         stand_in, healthy = self.stand_in(kind), self.healthy()
         server = self.daemon_of(self.settings(kind, stand_in), self.second(healthy))
         self.gets(V4, server, "www.shop.example")
@@ -440,8 +440,8 @@ class Refusals(Vendors):
         self.each(self.wrong_key, lambda account: account.wrong)
 
     def wrong_key(self, kind, account):
-        """The other provider answers, the account is asked for few names, and the daemon says what is wrong. Volcengine's
-        reply is the same as for a name of another account: from the third name on it means the account."""
+        """The other provider answers, the account is asked for few names, and the daemon logs the cause. Volcengine's
+        reply is the same as for a name of another account: from the third name on it concerns the account."""
         stand_in, healthy = self.stand_in(kind), self.healthy()
         server = self.daemon_of(self.settings(kind, stand_in, account.wrong), self.second(healthy))
         for name in BATCH[:12]:
@@ -457,7 +457,7 @@ class Refusals(Vendors):
         self.assertNotEqual("up", self.state(server, kind))
 
     def test_a_wrong_clock_without_dated_replies(self):
-        """Nothing tells why Volcengine refuses: no name is taken for one of another account."""
+        """Volcengine's refusals have no reason, so no name counts as one of another account."""
         stand_in, healthy = self.stand_in("volcengine"), self.healthy()
         stand_in.clock_offset, stand_in.is_dated = HOURS, False
         server = self.daemon_of(
@@ -472,12 +472,12 @@ class Refusals(Vendors):
         self.each(self.foreign_name, lambda account: account.has_console)
 
     def foreign_name(self, kind, account):
-        """It gets the other provider's answer, and the account stays good for its own names: before and after, and
-        although most names are foreign."""
+        """A foreign name gets the other provider's answer, and the account keeps its state for its own names: before
+        and after, and although most names are foreign."""
         stand_in, healthy = self.stand_in(kind), self.healthy()
         stand_in.registered = {"shop.example"}
         server = self.daemon_of(self.settings(kind, stand_in), self.second(healthy))
-        # Volcengine's reply to more names would mean the account, which has answered none yet.
+        # Volcengine's reply to more names would concern the account, which has answered none yet.
         for name in FOREIGN[:3]:
             self.gets(HEALTHY, server, name)
         self.gets({"192.0.2.99"}, server, BATCH[0])
@@ -491,7 +491,7 @@ class Refusals(Vendors):
         self.each(self.foreign_name_alone, lambda account: account.has_console)
 
     def foreign_name_alone(self, kind, account):
-        """The system resolver may know it."""
+        """The system resolver may know the name."""
         stand_in, system = self.stand_in(kind), self.nsd()
         stand_in.registered = {"shop.example"}
         server = self.daemon_of(self.settings(kind, stand_in), system=[system.server])
@@ -499,7 +499,7 @@ class Refusals(Vendors):
         self.gets(V4, server, "www.shop.example")
 
 
-    # What an operator writes for a vendor without a dialect.
+    # An operator's template for a vendor without a dialect.
     TEMPLATES = {
         "volcengine": {
             "query": "domain={name}&ip={client-ip}&account_id={account}&timestamp={expiry-ms}&sign={signature}",
@@ -535,7 +535,7 @@ class Refusals(Vendors):
                 self.doCleanups()
 
     def test_foreign_names_of_a_doh_account(self):
-        """Volcengine's address for DoH refuses them with status 403, too."""
+        """Volcengine's address for DoH refuses foreign names with status 403, too."""
         stand_in, healthy = self.stand_in("doh"), self.healthy()
         stand_in.registered = {"shop.example"}
         server = self.daemon_of(self.settings("doh", stand_in), self.second(healthy))
@@ -548,14 +548,14 @@ class Refusals(Vendors):
 
 
 class ClientAddresses(Vendors):
-    """Tencent's documents and SDKs disagree on how the client's address is sent over HTTP."""
+    """The form of the client's address over HTTP, on which Tencent's documents and SDKs disagree."""
 
     def forms_of(self, server, kind, understood):
-        """What the test says of each form; `understood` is the service's."""
+        """The report of `providers test` on each form; `understood` is the service's."""
         said = ctl(server, "providers", "test", kind)
         self.assertEqual(0, said.returncode, said.stdout + said.stderr)
         for form in ("in clear", "encrypted"):
-            # A step is a line and indented ones.
+            # A step is a line and its indented lines.
             step = re.search(f"^client address {form}: .*\n(  .*\n)*", said.stdout, re.MULTILINE).group()
             self.assertEqual(understood == form, "  understood: the reply is for 198.51.100.0" in step, said.stdout)
 
@@ -576,7 +576,7 @@ class ClientAddresses(Vendors):
 
 
 class ProviderTests(Vendors):
-    """`providers test`."""
+    """The command `providers test`."""
 
     expected_seconds = 80
 
@@ -622,7 +622,7 @@ class Throttling(Vendors):
 
 class Portals(Vendors):
     def test_families_without_addresses_are_no_captive_portal(self):
-        """Over HTTP, a portal's page would be a wrong body, too."""
+        """A portal's page over HTTP would also be a wrong body."""
         for family in ({"msg": "no record", "ttl": 60}, {}, {"ttl": 60}, None, [], {"ip": None}):
             with self.subTest(family=family):
                 self.programs = ()
@@ -653,7 +653,7 @@ class Certificates(Vendors):
         self.each(self.foreign_certificate, lambda account: account.is_secure)
 
     def foreign_certificate(self, kind, account):
-        """Nothing is sent over such a connection."""
+        """No request is sent over such a connection."""
         stand_in = self.stand_in(kind, certificate_for="other.example")
         healthy = self.healthy()
         server = self.daemon_of(self.settings(kind, stand_in), self.second(healthy))
@@ -662,7 +662,7 @@ class Certificates(Vendors):
         self.assertEqual(["tls"], list(server.failures(kind)))
 
     def test_baidus_name_is_checked_whatever_address_is_dialled(self):
-        """All other tests have the vendor's name in the URL; its documents have an address."""
+        """All other tests have the vendor's name in the URL; Baidu's documents have an address."""
         for name, expected in ((Baidu.host, V4), (Baidu.address, HEALTHY)):
             stand_in, healthy = self.stand_in("baidu", certificate_for=name), self.healthy()
             settings = self.settings("baidu", stand_in)
@@ -676,7 +676,7 @@ class Certificates(Vendors):
 
 
 class Nodes(Vendors):
-    """Two addresses, one of which answers with errors."""
+    """A provider with two addresses, one of which answers with errors."""
 
     expected_seconds = 30
     GOOD, BAD = "127.0.0.2", "127.0.0.1"
@@ -694,7 +694,7 @@ class Nodes(Vendors):
         asked = [request.node for request in self.requests(stand_in)]
         self.assertLessEqual(asked.count(self.BAD), 4, asked)
         self.assertEqual("up", self.state(server, kind))
-        # The daemon measures it in the background, and hedges on a busy machine.
+        # The daemon measures the other provider in the background, and hedges on a busy machine.
         self.assertLessEqual(len(healthy.requests), 4)
 
     def test_the_sibling_answers_the_same_question(self):
@@ -737,7 +737,7 @@ class Outages(Vendors):
         for what, reply in replies.items():
             with self.subTest(what):
                 server, stand_in = self.outage(reply, names=["shop.example"])
-                # Three names at three addresses each, then one address for each question, then trials.
+                # The limit is three names at three addresses each, then one address for each question, then trials.
                 self.assertLessEqual(len(stand_in.requests), 18)
                 self.assertEqual("down", self.state(server, "baidu"))
                 self.assertEqual(["down"] * 3, self.working(server))
@@ -807,7 +807,7 @@ class ServiceNodes(Vendors):
         self.each(self.listed_node, lambda account: account.has_nodes)
 
     def listed_node(self, kind, account):
-        """The settings' address is the fallback. A restart without the list uses the kept one."""
+        """The address of the settings is the fallback. A restart without the list uses the stored one."""
         stand_in, settings = self.with_list(kind)
         folder = paths.entrust(Path(tempfile.mkdtemp(dir=self.directory)))
         server = self.daemon_of(settings, store=folder / "cache.db")
@@ -827,9 +827,9 @@ class ServiceNodes(Vendors):
         self.each(self.bad_list, lambda account: account.has_nodes)
 
     def bad_list(self, kind, account):
-        """They change nothing, and the settings' address answers at once."""
+        """A bad list changes nothing, and the address of the settings answers at once."""
         if kind == "baidu":
-            # Its list is in answers: a bad reply is a bad answer.
+            # Baidu's list is part of answers, so a bad reply would be a bad answer.
             bad = {"no list": {}, "an empty one": {"ipv4": []}, "text": "x", "addresses of no kind": {"ipv4": [7, "x"]}}
             replies = {what: Reply(body=json.dumps({
                 "msg": "ok", "serverip": part, "timestamp": int(time.time()), "data": {
@@ -897,12 +897,12 @@ class ServiceNodes(Vendors):
 
     @staticmethod
     def let_clock_jump(stand_in):
-        """Each reply has another time."""
+        """Gives each reply another time."""
         now = property(lambda self: time.time() + 600 * len(self.requests))
         stand_in.__class__ = type("Jumping", (type(stand_in),), {"now": now})
 
     def test_a_list_that_fails_while_the_vendors_clock_jumps(self):
-        """A failure that is not about the time is not repeated at once."""
+        """A failure for another reason than the time is not repeated at once."""
         for kind in ("volcengine", "ucloud"):
             with self.subTest(kind):
                 stand_in, settings = self.with_list(kind)
@@ -924,7 +924,7 @@ class ServiceNodes(Vendors):
         self.assertEqual(2, len(stand_in.requests))
 
     def test_lists_of_names(self):
-        """Volcengine's hosts: the nameservers know their addresses."""
+        """Volcengine lists host names, and the nameservers know their addresses."""
         zone = "$ORIGIN example.\n$TTL 600\n@ SOA ns hostmaster 1 7200 900 1209600 30\n@ NS ns\n" \
             f"node A {self.LISTED}\n"
         system = self.nsd(zone=zone)

@@ -1,5 +1,5 @@
-# Answers that contradict what a rule expects: no client gets them and no cache keeps them, whichever upstream gave them,
-# and operators see them.
+# Answers that contradict a rule's expectation: no client gets them, no cache keeps them, from any upstream, and
+# operators see them.
 
 import fcntl
 import json
@@ -37,7 +37,7 @@ class Expect(Case):
         return lab, lab.provider(kind, name)
 
     def forging_system(self, ttl=600):
-        """A nameserver that says the same of every name."""
+        """A nameserver with the same answer for every name."""
         def respond(query, is_stream):
             owner, type = question(query)
             return [reply(query, [(owner, 1, ttl, socket.inet_aton(FORGED))] if type == 1 else [])]
@@ -72,7 +72,7 @@ class Expect(Case):
         self.assertIn(f"{FORGED} against expect of the rule for {NAME}", report["mismatched"]["detail"])
         self.assertNotIn("verified", report)
         self.assertIn("contradicts-expect", ctl(server, "evidence").stdout)
-        # One report of many contradicting answers.
+        # Many contradicting answers cause one report.
         self.assertEqual(1, sum(each["mismatched"]["source"] == "liar" for each in self.evidence(server)))
         liar_stats = self.provider_stats(server, "liar")
         self.assertGreaterEqual(liar_stats["contradictions"], 1)
@@ -82,7 +82,7 @@ class Expect(Case):
         self.assertIn("refused as forged: ", explained)
         self.assertIn("expect = {cname = true, max-ttl = 3600s, within = [192.0.2.0/24]}", explained)
         server.wait_for(f"liar returned a forged answer for {NAME}: ")
-        # The rule says nothing about this one.
+        # The rule does not cover this name.
         self.assertEqual({FORGED}, dig(server, OTHER, "A").data)
 
     def test_if_every_upstream_forges_clients_get_an_expired_answer_or_an_error_with_the_reason(self):

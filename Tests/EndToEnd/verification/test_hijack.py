@@ -1,5 +1,5 @@
-# Forged addresses: which of them clients receive, what the daemon records, and how it treats the source afterwards.
-# Also names without any good address.
+# Forged addresses: the answers of clients, the daemon's records, and its treatment of the source afterwards. Also names
+# without any good address.
 
 import itertools
 import json
@@ -22,17 +22,18 @@ from web_sites import Sites, keeps_silent, says
 from wire import NOERROR, Datagrams
 
 BANK, OTHERS = "bank.lab.example", "any.lab.example"
-# Each of a registrable domain of its own: three forged ones discredit a provider.
+# Names of registrable domains of their own: three forged ones discredit a provider.
 MORE_BANKS = ["www.bank-two.example", "www.bank-three.example"]
 SPARE_BANKS = [f"www.bank-{number}.example" for number in ("four", "five", "six", "seven")]
-# Each of a registrable domain of its own: a true domain counts once.
+# Names of registrable domains of their own: a true domain counts once.
 SHOPS = [f"www.shop{number}.example" for number in range(60)]
 HTTPS = 65
 NOBODY = 65534
 
 
 class Played(Case):
-    """Two providers that say the same, until one of them lies: the honest one is slow, so the other is first choice."""
+    """Two providers with the same answers, until one of them lies: the honest one is slow, so the other is first
+    choice."""
 
     @classmethod
     def setUpClass(cls):
@@ -42,7 +43,7 @@ class Played(Case):
         cls.sites = Sites(Path(folder.name))
         cls.addClassCleanup(cls.sites.close)
         cls.genuine, cls.second, cls.others, cls.forged, cls.stranger = (cls.sites.address() for _ in range(5))
-        # No server listens there.
+        # No server listens at these addresses.
         cls.dead, cls.gone = cls.sites.address(), cls.sites.address()
         files = cls.sites.authority.certificate(BANK)
         for address in (cls.genuine, cls.second):
@@ -52,12 +53,12 @@ class Played(Case):
                 cls.sites.web(address, name=name, files=more)
         others = cls.sites.authority.certificate(f"*.{OTHERS}", *SHOPS, file="others")
         cls.sites.web(cls.others, files=others)
-        # A trusted and valid certificate, but for another name.
+        # The certificate is trusted and valid, but for another name.
         cls.sites.web(cls.forged, files=cls.sites.authority.certificate("evil.example"))
         cls.sites.web(cls.stranger, files=cls.sites.stranger.certificate(BANK))
         cls.sites.up()
 
-        # Above all the names here.
+        # The zone is above all the names here.
         cls.zone = Path(folder.name) / "example.zone"
         cls.zone.write_text("$ORIGIN example.\n$TTL 600\n@ SOA ns hostmaster 1 7200 900 1209600 30\n@ NS ns\n")
 
@@ -71,8 +72,8 @@ class Played(Case):
         lab.record(name, "A", ",".join(addresses), ttl=ttl)
 
     def discredit(self, server):
-        """The liar forges two domains more, and is first choice although it is already believed less. On a busy machine a
-        probe may time out, and is repeated after a minute: then a spare domain takes its domain's place."""
+        """Lets the liar forge two more domains; it is first choice although its credibility is already lower. On a busy
+        machine a probe may time out, and is repeated after a minute: then a spare domain takes its domain's place."""
         self.honest.fault("delay", value=300)
         for name in MORE_BANKS + SPARE_BANKS:
             self.say(self.liar, name, self.forged, ttl=2)
@@ -87,7 +88,7 @@ class Played(Case):
             for name in MORE_BANKS + SPARE_BANKS[:spares]:
                 dig(server, name, "A")
         eventually(are_shown, within=30, every=0.1, what="three domains are shown to be forged")
-        # Three are enough, and no spare one makes good for a daemon that wants more.
+        # Three domains suffice; a spare one only replaces one whose probe timed out.
         self.assertLess(self.trust(server)["liar"], 0.5, self.evidence(server))
         self.honest.fault("delay", value=60)
 
@@ -106,8 +107,8 @@ class Played(Case):
         return json.loads(ctl(server, "--json", "evidence").stdout)["evidence"]
 
     def ask(self, server, name, seconds, until=lambda: False):
-        """The name over and over: for each answer, whether an address was known to be mismatched and another one verified
-        when it was asked for, and the addresses."""
+        """Asks repeatedly for the name: for each answer, whether an address was known to be mismatched and another one
+        verified at the time of the question, and the addresses."""
         seen, end = [], time.monotonic() + seconds
         with Datagrams(server.address) as client:
             while time.monotonic() < end and not until():
@@ -122,11 +123,11 @@ class Played(Case):
         return seen
 
     def before(self, seen):
-        """All answers that were given before both verdicts."""
+        """All answers before both verdicts."""
         return {addresses for is_known, addresses in seen if not is_known}
 
     def after(self, seen):
-        """All that were given from then on."""
+        """All answers from then on."""
         return {addresses for is_known, addresses in seen if is_known}
 
 
@@ -137,7 +138,7 @@ class Hijack(Played):
         self.say(self.liar, BANK, self.forged, ttl=2)
         self.say(self.honest, BANK, self.genuine, self.second, ttl=2)
         server = self.server(store=self.liar.directory / "cache.db")
-        # The expiry of the answer some fifteen times over, each with a refresh.
+        # The answer expires some fifteen times, each time with a refresh.
         seen = self.ask(server, BANK, seconds=30)
         self.assertGreater(len(seen), 300)
         self.assertIn({self.forged}, self.before(seen), "nobody was led astray, so that nothing is shown")
@@ -152,7 +153,7 @@ class Hijack(Played):
         trust = self.trust(server)
         self.assertLess(trust["liar"], 0.5)
         self.assertEqual(1, trust["honest"])
-        # Of what is asked from now on, the slower one has the most, although it is slower.
+        # New questions go mostly to the honest provider, although it is slower.
         self.assertGreater(self.asked_of("honest", server), self.asked_of("liar", server))
 
         self.assertEqual(0, server.stop())
@@ -160,7 +161,7 @@ class Hijack(Played):
         self.assertEvidence(eventually(lambda: self.evidence(server), what="the evidence is back"))
 
     def asked_of(self, provider, server):
-        """How many of twenty new names."""
+        """The number of the provider's requests for twenty new names."""
         before = self.names(server, provider)
         for number in range(20):
             self.number = getattr(self, "number", 0) + 1
@@ -215,12 +216,12 @@ class Hijack(Played):
                     dig(server, name, "A")
             return self.trust(server)["liar"] > 0.5
         eventually(is_believed_again, within=90, every=0.1, what="the liar is believed again")
-        # It is still no first choice, and a good second one.
+        # The liar is still not first choice, but a good second one.
         self.honest.fault("status", value=500)
         self.assertGreaterEqual(self.asked_of("liar", server), 20)
 
     def test_of_four_providers_and_a_system_resolver_the_forger_alone_is_blamed(self):
-        """With default settings: the forger is usually asked first, and all others after the first verdict."""
+        """The settings are the defaults: the forger is usually asked first, and all others after the first verdict."""
         banks = [BANK, *MORE_BANKS, *SPARE_BANKS]
         honest = [self.honest, self.lab(zone=self.zone), self.lab(zone=self.zone)]
         for delay, lab in zip((60, 80, 100), honest):
@@ -234,7 +235,7 @@ class Hijack(Played):
         self.addCleanup(system.close)
         server = self.server(system=[system.server], providers=[
             self.liar.provider("json", "liar"), *(lab.provider("json", f"honest{i}") for i, lab in enumerate(honest))])
-        # Now and then another provider is asked first: nothing is forged then.
+        # Sometimes another provider is asked first, and its answer is not forged.
         forged = set()
         while len(forged) < 3:
             bank = banks.pop(0)
@@ -282,7 +283,7 @@ class Hijack(Played):
             bank.lab      A     {self.forged}
         """
         system = self.nsd(zone=zone)
-        # So slow that the system resolver is believed first, and not so slow that it fails.
+        # The delay lets the system resolver's answer be used first, and is below the time-out.
         self.honest.fault("delay", value=1800)
         self.say(self.honest, BANK, self.genuine, ttl=2)
         server = self.server(providers=[self.honest.provider("json", "honest")], system=[system.server])
@@ -294,8 +295,8 @@ class Hijack(Played):
 
 
 class OwnCertificate(Played):
-    """The server of the name shows a certificate of its own, as that of a NAS does: nothing of the name is ever verified,
-    and this must not make the daemon trust another source over the providers."""
+    """The name's server has a certificate of its own, as a NAS does: no address of the name is ever verified, and this
+    must not make the daemon prefer another source to the providers."""
     expected_seconds = 30
 
     def test_a_lie_of_the_system_resolver_is_never_served(self):
@@ -310,7 +311,7 @@ class OwnCertificate(Played):
         self.assertNeverServed(nas, lie)
 
     def assertNeverServed(self, nas, lie):
-        """Port 443 of the lie is closed."""
+        """The forged address has port 443 closed."""
         zone = f"""
             $ORIGIN example.
             $TTL 600
@@ -335,7 +336,8 @@ class NoGoodAddress(Played):
     expected_seconds = 20
 
     def settled(self, server, name, **wanted):
-        """Asks until so many verdicts are known, and then for a while: all sets of addresses that came since."""
+        """Asks until there are so many verdicts, and then for a while; returns all sets of addresses that came
+        since."""
         def are_known():
             self.assertEqual("NOERROR", dig(server, name, "A").status)
             verdicts = self.verdicts(server)
@@ -370,7 +372,7 @@ class NoGoodAddress(Played):
         self.assertEqual({frozenset({self.genuine})}, seen)
 
     def test_when_all_are_dead_the_others_are_asked_at_once(self):
-        # Not before five minutes, by the answer itself.
+        # The answer's own TTL would take five minutes.
         self.say(self.liar, BANK, self.dead, self.gone, ttl=300)
         self.say(self.honest, BANK, self.genuine, ttl=300)
         server = self.server()
@@ -394,7 +396,7 @@ class Reports(Played):
         self.assertIn("disagrees", said)
         self.assertEqual(both, dig(server, BANK, "A").data)
         passing.stop()
-        # Young verdicts are not asked for again.
+        # A recent verdict is not probed again.
         eventually(lambda: "probe agrees" in server.ask_control_as(NOBODY, NOBODY, f"report {BANK} {address}"),
                    every=1.1, what="the probe agrees")
         self.assertEqual({self.genuine}, dig(server, BANK, "A").data)
@@ -433,7 +435,7 @@ class Reports(Played):
 
 
 def service_binding(*addresses):
-    """`1 . alpn=h2 ipv4hint=...` (RFC 9460 section 2.2), followed by an unknown key."""
+    """The data `1 . alpn=h2 ipv4hint=...` (RFC 9460 section 2.2), followed by an unknown key."""
     hints = b"".join(socket.inet_aton(address) for address in addresses)
     parameters = ((1, b"\x02h2"), (4, hints), (65280, b"kept"))
     return struct.pack("!HB", 1, 0) + b"".join(
@@ -453,10 +455,10 @@ class Hints(Played):
         fake = FakeNameserver(respond)
         self.addCleanup(fake.close)
         self.say(self.honest, BANK, self.genuine, self.forged, ttl=300)
-        # Its vendor serves addresses alone, so that the system resolver is asked for HTTPS.
+        # The provider's dialect carries addresses alone, so the system resolver is asked for HTTPS.
         server = self.daemon(
             [self.honest.provider("alicloud", "honest")], system=[fake.server], sections=self.sites.settings())
-        # Nothing is known of the addresses yet.
+        # The addresses have no verdict yet.
         self.assertHints(server, None)
         self.assertEqual({self.genuine, self.forged}, dig(server, BANK, "A").data)
         eventually(lambda: dig(server, BANK, "A").data == {self.genuine}, what="the forged one is gone")

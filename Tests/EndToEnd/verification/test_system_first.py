@@ -1,4 +1,4 @@
-# Order "system-first": the system resolver's answers are given at once, and certificates judge them. Also the order of
+# Order "system-first": the system resolver's answers are given at once, and certificates verify them. Also the order of
 # addresses by connections alone (connect).
 
 import json
@@ -13,7 +13,7 @@ from programs import Nginx, ctl
 from web_sites import Handmade, keeps_silent
 from wire import NOERROR, NXDOMAIN
 
-# Of the public Internet, as a probe sees it. Nothing listens at CLOSED.
+# Public addresses for probes. No server listens at CLOSED.
 SITE, FORGED, SILENT, CLOSED = "20.30.0.1", "20.66.0.1", "20.40.0.1", "20.50.0.1"
 NAMES = [f"n{number}.site.example" for number in range(6)]
 BANKS = [f"bank{number}.site.example" for number in range(2)]
@@ -46,7 +46,7 @@ class SystemFirst(Case):
     }}""")).up()
         self.listen(SILENT, 443)
         self.provider = internet.provider(ZONE, (PROVIDER,))
-        # By name; what is not here has the genuine address.
+        # The addresses by name; other names have the genuine address.
         self.said = {HANGING: [SILENT]}
         router.serve(self.networks, self.respond)
         self.networks.host.join(router)
@@ -72,7 +72,7 @@ ca-file = "{self.networks.authority.ca_file}"
         self.addCleanup(self.client.socket.close)
 
     def ordered(self, name):
-        """The IPv4 addresses of the answer, in its order."""
+        """The IPv4 addresses of the answer, in order."""
         return [socket.inet_ntoa(data) for _, type, _, _, data in self.client.ask(name).answers if type == 1]
 
     def asked(self, name):
@@ -91,7 +91,7 @@ ca-file = "{self.networks.authority.ca_file}"
             self.assertEqual([SITE], list(self.client.ask(name).addresses))
         for name in NAMES:
             eventually(lambda: self.verdicts(name).get(SITE) == "verified", within=15, what=f"{name} is verified")
-        # Three times the TTL, with refreshes.
+        # The time is three TTLs, with refreshes.
         end = time.monotonic() + 3 * TTL
         while time.monotonic() < end:
             for name in NAMES:
@@ -115,7 +115,7 @@ ca-file = "{self.networks.authority.ca_file}"
             eventually(lambda: list(self.client.ask(name).addresses) == [SITE], within=15, what=f"{name} is genuine")
         for name in NAMES:
             eventually(lambda: self.verdicts(name).get(SITE) == "verified", within=15, what=f"{name} is verified")
-        # From here on no client gets a forged address, although answers expire.
+        # No client gets a forged address any more, although answers expire.
         end = time.monotonic() + 3 * TTL
         while time.monotonic() < end:
             for name in BANKS:

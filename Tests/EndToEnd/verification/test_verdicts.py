@@ -1,4 +1,4 @@
-# What a probe finds at real servers: every kind of them, and the verdict that it has to get.
+# The probe's result at real servers of every kind, and the expected verdict.
 
 import hashlib
 import json
@@ -19,16 +19,16 @@ from programs import Daemon, ctl
 from web_sites import Handmade, Sites, drips, ends_after_hello, keeps_silent, resets, resets_after_hello, says
 
 ZONE = "lab.example"
-# Long enough for a handshake on a busy machine, short enough to wait for those who never make one.
+# The time-out is long enough for a handshake on a busy machine, and short enough for servers that never complete one.
 TIMEOUT = "1500ms"
-# Fewer than the control socket has room for.
+# The number is below the control socket's limit.
 CLIENTS = 8
 
 # MARK: ways to serve a site: each is given all sites, the site's name, and its address
 
 
 def certified(*also, more="", **options):
-    """By nginx, with a certificate for the name and others; {name} may be in them."""
+    """A site by nginx, with a certificate for the name and others; these may contain {name}."""
     def serve(sites, name, address):
         names = [each.format(name=name) for each in also or ["{name}"]]
         files = sites.authority.certificate(*names, file=name, **options)
@@ -37,13 +37,13 @@ def certified(*also, more="", **options):
 
 
 def beside_another(sites, name, address):
-    """The certificate of another name, unless SNI asks for this one."""
+    """A site that shows the certificate of another name, unless SNI asks for this one."""
     sites.web(address, files=sites.authority.certificate("default.example", file=f"{name}.other"), is_default=True)
     sites.web(address, name, sites.authority.certificate(name))
 
 
 def refused_beside_another(sites, name, address):
-    """No handshake for unknown names."""
+    """A site without a handshake for unknown names."""
     sites.web(address, is_default=True, files=sites.authority.certificate("default.example", file=f"{name}.other"),
               more="ssl_reject_handshake on;")
     sites.web(address, f"other.{name}", sites.authority.certificate(f"other.{name}"))
@@ -69,7 +69,7 @@ def without_the_one_between(sites, name, address):
 
 
 def misdirected(sites, name, address):
-    """The right certificate, and then the word that this server is not the name's."""
+    """A site with the right certificate, and a reply that this server is not the name's."""
     sites.web(address, files=sites.authority.certificate(name), more="return 421;")
 
 
@@ -102,13 +102,13 @@ def full(sites, name, address):
 
 
 MANY = [f"n{number}.elsewhere.example" for number in range(400)]
-# Name, how it is served, its verdict, and the one when a request is sent, too, where that is another.
+# The label, the server, the verdict, and the verdict with a request if it differs.
 SITES = [
     ("good", certified(), "verified"),
     ("good-tls12", certified(more="ssl_protocols TLSv1.2;"), "verified"),
     ("good-tls13", certified(more="ssl_protocols TLSv1.3;"), "verified"),
     ("good-v6", certified(), "verified"),
-    # It knows no HEAD, and waits for what it knows.
+    # The server does not know HEAD, and waits for another method.
     ("good-openssl", openssl("-www"), "verified", "tls-timeout"),
     ("good-between", by_one_between, "verified"),
     ("good-400-names", certified(*MANY, "{name}"), "verified"),
@@ -163,7 +163,7 @@ class Verdicts(Case):
         cls.sites.up()
 
     def verified(self, **options):
-        """A daemon that has verified all sites, and what it said of each: exit code and lines, by label."""
+        """A daemon that has verified all sites, and its output for each: exit code and lines, by label."""
         server = self.daemon([self.provider.provider("json")], sections=self.sites.settings(TIMEOUT, **options))
         with ThreadPoolExecutor(CLIENTS) as clients:
             said = clients.map(lambda site: ctl(server, "--json", "verify", f"{site[0]}.{ZONE}"), SITES)
@@ -185,7 +185,7 @@ class Verdicts(Case):
         wanted = {label: verdict for label, _, verdict, *_ in SITES}
         server, said = self.verified()
         self.assertVerdicts(said, wanted)
-        # The same in the list of all, and in the counts.
+        # The list of all verdicts and the counts agree.
         listed = json.loads(ctl(server, "--json", "verdicts").stdout)["verdicts"]
         self.assertEqual(
             {f"{label}.{ZONE}": verdict for label, verdict in wanted.items()},
@@ -223,9 +223,9 @@ class Restraint(Case):
     OTHERS = (
         "127.0.7.7", "10.1.2.3", "172.16.7.7", "192.168.7.7", "169.254.7.7", "100.64.7.7", "198.18.7.7", "192.0.2.7",
         "198.51.100.7", "203.0.113.7", "fd00::7", "2001:db8::7", "3fff::7", "64:ff9b::a01:203", "::ffff:10.1.2.3")
-    # Cannot be given to an interface; it stands for one that was.
+    # The address cannot be set on an interface; it stands for one of these.
     MAPPED = OTHERS[-1]
-    # Without a route, and with one that says so.
+    # The first addresses have no route, the last one has a route that rejects.
     UNREACHABLE = ("9.9.7.7", "9.9.8.8", "2620:fe:7::7")
 
     def setUp(self):
@@ -276,7 +276,7 @@ class Restraint(Case):
 
     def assertOnlyPublic(self, server):
         eventually(lambda: set(self.PUBLIC) <= self.connected(), what="public addresses are probed")
-        # Nor when an operator wants to know.
+        # An operator's request does not cause such a probe either.
         with ThreadPoolExecutor(CLIENTS) as clients:
             list(clients.map(lambda name: ctl(server, "verify", name), self.names.values()))
         eventually(lambda: self.left(server) == 0, what="no probe is left")

@@ -1,5 +1,5 @@
-// libFuzzer's way into the parser that the environment names: FUZZ_ENTRY=Query. Without -DFUZZING, a replayer for the
-// files it is given.
+// The entry point for libFuzzer: it calls the parser that the environment variable names (FUZZ_ENTRY=Query). Without
+// -DFUZZING, it replays the given files.
 
 import FuzzEntries
 

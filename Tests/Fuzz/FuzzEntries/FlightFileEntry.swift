@@ -1,10 +1,10 @@
-// A file of the flight recorder, which may be anybody's: read, and shown as `recorder read` does.
+// A file of the flight recorder from an untrusted source: read, and shown as by `recorder read`.
 
 import Control
 import Telemetry
 
 extension FuzzEntry {
-    /// An input is what differs from a file of one empty ring, so that it stays small: header and moment, the first two
+    /// An input is the difference to a file of one empty ring, so that it stays small: header and moment, the first two
     /// words, the first four slots, the first two tails.
     package static let flightFile = FuzzEntry(name: "FlightFile") { bytes in
         _ = try? FlightFile(bytes)
@@ -28,7 +28,7 @@ extension FuzzEntry {
     private static let wordBytes = 64
     private static let slotBytes = 128
     private static let tailBytes = 184
-    /// Behind the ring's count, which has a line of its own.
+    /// The offset of the first slot, after the ring's count, which has a cache line of its own.
     private static let firstSlot = headBytes + FlightStrings.capacity * wordBytes + 64
     private static let firstTail = firstSlot + FlightRing.capacity * slotBytes
 }

@@ -1,5 +1,5 @@
-// What the fuzzers call, and what the corpus is replayed through: one entry for each parser of outside bytes. An
-// entry returns whatever it is given, or stops the process: then it has found a bug.
+// The entries for fuzzers and the replay of their corpus: one for each parser of untrusted bytes. An entry returns for
+// any input; if it stops the process, it has found a bug.
 
 import LinuxIO
 
@@ -12,7 +12,7 @@ package struct FuzzEntry: Sendable {
         flightFile, kernelNews, localNames, query, setMessage, storedAnswer, tlsFlight, upstreamReply,
     ]
 
-    /// For a program that is run for one of them.
+    /// The entry that the environment variable names, for a program that runs one of them.
     package static var chosen: FuzzEntry {
         let name = Environment.value(of: "FUZZ_ENTRY") ?? ""
         guard let entry = all.first(where: { $0.name == name }) else {

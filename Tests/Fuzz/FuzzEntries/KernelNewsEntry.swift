@@ -1,5 +1,5 @@
-// Bytes as they come from the kernel about links, addresses, routes and neighbours. They are trusted, but their lengths
-// are not.
+// Messages of the kernel about links, addresses, routes and neighbours. Their content is trusted, but not their
+// lengths.
 
 import DNSWire
 import LinuxIO

@@ -1,4 +1,5 @@
-// Bytes from a client, through the fast path over a filled cache: as a datagram, on a stream, and from a stranger.
+// A client's bytes, through the fast path over a filled cache: as a datagram, on a stream, and from a client without
+// access.
 
 import DNSWire
 import Serving
@@ -11,7 +12,7 @@ extension FuzzEntry {
         check(bytes, from: loopback, over: .tcp)
         check(bytes, from: .v4(0xC633_6401), over: .udp)
         check(bytes, from: neighbour, over: .tcp, gate: openGate)
-        // The first one is answered, the second one is over the limit.
+        // The gate answers the first query; the second one is over the limit.
         let gate = gate(clientRate: 1)
         for _ in 0..<2 { check(bytes, from: neighbour, over: .udp, gate: gate) }
     }
@@ -28,7 +29,8 @@ extension FuzzEntry {
     private static let partition = Partition(rawValue: 1)
     private static let access = AccessList(["127.0.0.0/8", "192.168.0.0/16"].compactMap { Prefix($0) })
 
-    /// The names that the seeds ask for: more records than a datagram holds, a few, none, no such name.
+    /// A cache with the names of the seeds: more records than a datagram holds, a few records, none, and a non-existent
+    /// name.
     private static let cache: AnswerCache = {
         let cache = AnswerCache(limitBytes: 4 << 20, seed: (1, 2))
         keep(100, of: "www.example.com", .a, in: cache)

@@ -1,4 +1,4 @@
-// What a fuzzer's program does when it is built without the fuzzer: it replays files, crashes and corpora alike.
+// The program of a fuzzer that is built without libFuzzer: it replays files, crashes and corpora.
 
 import TestSupport
 

@@ -1,5 +1,5 @@
-// A message between the daemon and the helper for nftables sets, in either direction. What is believed survives being
-// written again.
+// A message between the daemon and the helper for nftables sets, in either direction. An accepted message is the same
+// after it is written and read again.
 
 import DNSWire
 import SetFeed

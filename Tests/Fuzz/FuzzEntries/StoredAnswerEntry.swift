@@ -1,10 +1,10 @@
-// A rendered answer from a file. What is believed must read, in a reply of ours, as an answer to its question.
+// A rendered answer from a file. An accepted answer must be readable, in a reply, as an answer to its question.
 
 import DNSWire
 import TestSupport
 
 extension FuzzEntry {
-    /// Type, response code, two counts, whether it is cut; then the body.
+    /// The input: type, response code, two counts, the truncation flag; then the body.
     package static let storedAnswer = FuzzEntry(name: "StoredAnswer") { bytes in
         guard bytes.count >= 5 else { return }
         let question = Question(storedName, RecordType(rawValue: storedTypes[Int(bytes[0]) % storedTypes.count]))

@@ -1,5 +1,5 @@
-// Bytes from a TLS server, up to where it would have to know our keys. However they are cut, they lead to the same, and
-// never to a handshake that is done.
+// Bytes from a TLS server, up to the point where it would need the client's keys. Any segmentation gives the same
+// result, and never a completed handshake.
 
 import Crypto
 import DNSWire
@@ -12,10 +12,11 @@ extension FuzzEntry {
         if case .done = whole { preconditionFailure("nobody can sign what we have just made up") }
     }
 
-    /// The last that was said.
+    /// The last progress that the handshake reports.
     private static func heard(_ bytes: [UInt8], cut: Int) -> TLSHandshake.Progress {
         do throws(CryptoError) {
-            // For one thread, and so for one run. With one authority, because the system's take long to read.
+            // A context serves one thread, and so one run. It has one authority, because the system's take long to
+            // read.
             let context = try TLSContext(caFile: authority, protocols: ["h2", "http/1.1"])
             var client = try TLSHandshake(context, name: "www.example.com", nowSeconds: 0)
             var progress = TLSHandshake.Progress.underWay

@@ -1,4 +1,4 @@
-// Bytes from a nameserver or a DoH server. What is read as an answer must be one, and must survive our own writer.
+// Bytes from a nameserver or a DoH server. An accepted answer must be valid, and must survive the module's own writer.
 
 import DNSWire
 
@@ -8,7 +8,7 @@ extension FuzzEntry {
         composed(bytes).map { check($0.message, $0.question, id: 0) }
     }
 
-    /// The raw vectors of the unit tests carry this id.
+    /// The message ID of the unit tests' raw vectors.
     private static let rawID: UInt16 = 0x1234
 
     private static let host: Name = {
@@ -16,10 +16,10 @@ extension FuzzEntry {
         return name
     }()
 
-    /// Types with names in their data, without, and ANY.
+    /// Types with names in their data, types without, and ANY.
     private static let types: [UInt16] = [1, 28, 5, 6, 15, 16, 17, 24, 26, 30, 33, 35, 39, 65, 255]
 
-    /// A message whose question is right, so that chance need not find it: type, two bytes of flags, three counts,
+    /// A message with a valid question, which random bytes rarely have: type, two bytes of flags, three counts,
     /// records.
     private static func composed(_ bytes: [UInt8]) -> (message: [UInt8], question: Question)? {
         guard bytes.count >= 6 else { return nil }

@@ -1,4 +1,5 @@
-// Who gets the next place and who leaves first, and against a model that sorts all entries each time.
+// The order in which entries get places and leave the queue, also compared with a model that sorts all entries each
+// time.
 
 import DNSWire
 import TestSupport
@@ -28,7 +29,7 @@ struct FairQueueTests {
         return taken
     }
 
-    @Test("one holder may have all places, and a free place goes to whoever asks")
+    @Test("one holder may have all places, and a free place goes to any holder that asks")
     mutating func workConserving() throws {
         for _ in 0..<6 { try add("n.slow.example", 1) }
         #expect(takeAll() == [0, 1, 2, 3] && queue.waitingCount == 2)
@@ -152,7 +153,7 @@ struct FairQueueTests {
                 queue.suspend(oldest)
                 let index = try #require(model.firstIndex { $0.id == oldest })
                 let suspended = model.remove(at: index)
-                // It goes to the end of its holder's queue.
+                // The suspended entry goes to the end of its holder's queue.
                 queue.remove(oldest)
                 queue.add(100_000 + oldest, for: suspended.holder)
                 model.append(Entry(id: 100_000 + oldest, holder: suspended.holder))
@@ -174,7 +175,7 @@ struct FairQueueTests {
                 if let id = queue.take() ?? queue.oldestHeld { queue.remove(id) }
             }
         }
-        // Some microseconds each; a scan of the queue would take minutes.
+        // Each operation takes some microseconds; a scan of the queue would take minutes.
         #expect(took < .seconds(20))
     }
 }

@@ -1,4 +1,4 @@
-// The usual time and the 95th percentile, against a plain reckoning.
+// The usual latency and the 95th percentile, compared with a plain calculation.
 
 import DNSWire
 import TestSupport

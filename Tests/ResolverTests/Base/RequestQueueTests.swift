@@ -1,4 +1,4 @@
-// Which requests run, which wait and which give up their place, on virtual time.
+// The requests that run, wait, and give up their places, on virtual time.
 
 import DNSWire
 import TestSupport
@@ -19,7 +19,7 @@ struct RequestQueueTests {
         ShareHolder(try #require(Name(name)), client.map { ClientID(.v4($0)) }, isKnown: isKnown)
     }
 
-    /// A request over eight connections.
+    /// Adds a request of a provider with eight connections.
     @discardableResult
     private mutating func add(
         _ name: String, of client: UInt32? = nil, with others: [String] = [], at milliseconds: Int, places: Int = 8,
@@ -39,7 +39,7 @@ struct RequestQueueTests {
         return steps
     }
 
-    /// Answers of 40 ms before, so that the provider is measured.
+    /// Gives earlier answers of 40 ms, so that the provider is measured.
     private mutating func measure() throws {
         for number in 0..<8 {
             try add("n.early\(number).example", at: -1000)
@@ -47,7 +47,7 @@ struct RequestQueueTests {
         }
     }
 
-    /// Names of this parent, and of no other, hang at 3 s.
+    /// Makes names of this parent, and of no other, time out at 3 s.
     private mutating func hang(_ parent: String) throws {
         try measure()
         try add("n.\(parent)", at: 0)
@@ -56,7 +56,7 @@ struct RequestQueueTests {
         queue.end(8, .timedOut, now: at(3000))
     }
 
-    @Test("requests begin at once while there are places, whoever they are for")
+    @Test("requests begin at once while there are places, for any client")
     mutating func room() throws {
         for number in 0..<8 { #expect(try add("n\(number).one.example", at: 0) == [.start(number)]) }
         #expect(queue.nextDeadline == nil)
@@ -151,7 +151,7 @@ struct RequestQueueTests {
         #expect(try add("www.good.example", of: 1, at: 250).first == .displace(8))
         let hang = try #require(Name("hang.example"))
         #expect(queue.hangs(hang, at: RequestQueueTests.pool, now: at(250)))
-        // It frees its places one by one for others, and never all of them.
+        // The parent frees its places one by one for others, and keeps some.
         queue.end(19, .answered, now: at(290))
         #expect(steps(at: 290).isEmpty)
         #expect(try add("www.better.example", of: 1, at: 300) == [.start(20)])
@@ -228,7 +228,7 @@ struct RequestQueueTests {
         try add("www.other.example", of: 2, at: 0)
         var expired: [RequestQueue.Step] = []
         for number in 0..<60 { expired += try add("m\(number).one.example", of: 1, at: 0) }
-        // Eight places of 1 s: 36 in 4.5 s.
+        // Eight places of 1 s each allow 36 requests in 4.5 s.
         #expect(queue.waitingCount == 36 && expired.count == 25 && expired.first == .expire(next - 25))
         queue.end(8, .answered, now: at(900))
         #expect(steps(at: 900) == [.start(16)], "the other client's name")

@@ -1,4 +1,4 @@
-// A machine that wakes up: hours have passed between two events, and much is due at once.
+// A machine that wakes up: hours pass between two events, and many deadlines are due at once.
 
 import DNSWire
 import TestSupport
@@ -74,7 +74,8 @@ struct AfterSleepTests {
         }
         wave.handle(.restored(restored), at: start)
 
-        // Right after waking: a name that is not cached, and one whose refresh has not begun.
+        // Two clients ask right after the wake: one for a name that is not cached, one for a name whose refresh has not
+        // begun.
         wave.handle(.timePassed, at: wave.awake)
         let hurried = [try question(1000), try #require(names.last { !wave.fetched.keys.contains($0) })]
         for (number, question) in hurried.enumerated() {
@@ -87,14 +88,14 @@ struct AfterSleepTests {
         #expect(names.allSatisfy { wave.fetched[$0]?.count == 1 }, "each once")
         let seconds = wave.fetched.values.joined().map { $0.wholeSeconds }
         for second in 0..<40 {
-            // What is saved up, in the first second.
+            // The saved-up budget is used in the first second.
             let most = budget + (second == 0 ? budget + hurried.count : 1)
             #expect(seconds.count { $0 == second } <= most, "in second \(second)")
         }
     }
 }
 
-/// A cache that gave each answer once since the last look, and counts the looks.
+/// A cache that gave each answer once since its hits were last taken, and counts the readings.
 private struct CountingAnswers: KnownAnswers {
     private(set) var looks = 0
 
@@ -109,12 +110,12 @@ private struct CountingAnswers: KnownAnswers {
     }
 }
 
-/// A provider that answers everything after 20 ms, and names that are asked once between two looks.
+/// A provider that answers every request after 20 ms, and names with one hit between two readings.
 private struct Wave {
     private var resolver: Resolver
     let awake: Instant
     private var underWay: [(at: Instant, id: FetchID, question: Question)] = []
-    /// When, from the wake on.
+    /// The times of the fetches since the wake.
     private(set) var fetched: [Question: [Duration]] = [:]
     private(set) var replied = 0
 

@@ -1,4 +1,5 @@
-// Clients that the cache answers while their question is in flight: another network's part of it is served.
+// Clients whose questions the cache answers while they are in flight, because another network's part of it is now
+// served.
 
 import DNSWire
 import TestSupport
@@ -12,7 +13,7 @@ struct AnsweredFromCacheTests {
         private(set) var resolver = Resolver(seed: 1)
         private let now = Instant.testStart
 
-        /// A change of the network is under way.
+        /// Begins a change of the network.
         init() {
             let provider = ProviderTraits(id: ProviderID(0), types: .any)
             _ = handle(.upstreamsChanged(providers: [provider], hasSystem: false))
@@ -26,7 +27,7 @@ struct AnsweredFromCacheTests {
             return actions
         }
 
-        /// - Returns: the fetches that this begins.
+        /// - Returns: the number of fetches that the question begins.
         mutating func ask(_ name: String, _ waiter: UInt64) throws -> Int {
             let question = Question(try #require(Name(name)), .a)
             return handle(.asked(question, Waiter(waiter))).fetches

@@ -1,4 +1,4 @@
-// Ten minutes in which some names are broken at their own servers: every other name is answered by a provider.
+// Ten minutes in which some names are broken at their own servers: every other name still gets a provider's answer.
 
 import DNSWire
 import TestSupport
@@ -7,7 +7,7 @@ import Testing
 @testable import Resolver
 
 struct BrokenNamesTests {
-    /// How the providers fail for a broken name.
+    /// The failure of the providers for a broken name.
     enum Trouble: CaseIterable {
         case responseCodes
         /// One domain draws HTTP 5xx, another one time-outs.
@@ -87,7 +87,7 @@ struct BrokenNamesTests {
 
         mutating func finish() { pass(until: .seconds(620)) }
 
-        /// Everything that is due, in its order.
+        /// Handles everything due until `end` in its order.
         private mutating func pass(until end: Duration) {
             while true {
                 let due = resolver.nextDeadline.map { $0 - origin }
@@ -125,7 +125,7 @@ struct BrokenNamesTests {
             }
         }
 
-        /// Nil: there is no reply.
+        /// The providers' result for the question; nil: no reply.
         private mutating func result(of question: Question) -> FetchResult? {
             guard broken.contains(question.name) else { return .success(answer(to: question, 7)) }
             replies += 1

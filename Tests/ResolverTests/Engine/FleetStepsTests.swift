@@ -1,5 +1,5 @@
-// What the resolver makes of a fleet's news: a budget that is used up together, the demand of others, and addresses
-// that others have found forged.
+// The resolver's handling of a fleet's events: a budget that all members have used up, the demand of other members, and
+// addresses that they found forged.
 
 import DNSWire
 import TestSupport
@@ -32,7 +32,7 @@ struct FleetStepsTests {
         ProviderTraits(id: ProviderID(number), types: .any, questionsPerSecond: questionsPerSecond)
     }
 
-    /// All fetches from providers await the fleet.
+    /// Handles the event; all fetches from providers then wait for the fleet.
     private func handle(_ event: Event, _ resolver: inout Resolver, after: Duration = .zero) -> [Action] {
         var actions: [Action] = []
         resolver.handle(event, now: now + after, actions: &actions)
@@ -42,7 +42,7 @@ struct FleetStepsTests {
         return actions
     }
 
-    /// Passes time until this moment, and refreshes without hits.
+    /// Passes time from `begin` to `end`, and carries out the fetches of refreshes; there are no hits.
     private func pass(
         _ resolver: inout Resolver, from begin: Duration, to end: Duration,
         _ carryOut: (FetchID, Upstream, Question, inout Resolver, Duration) throws -> Void
@@ -71,7 +71,7 @@ struct FleetStepsTests {
         #expect(next.map(\.upstream) == [.provider(ProviderID(1))] && next.map(\.purpose.isLastResort) == [false])
         #expect(resolver.state(of: ProviderID(0), now: now) == .overBudget)
         #expect(resolver.state(of: ProviderID(0), now: now + .milliseconds(300)) == .unmeasured)
-        // Others do not ask it meanwhile.
+        // Other clients' lookups do not use the deferred provider meanwhile.
         let other = Question(try #require(Name("other.example")), .a)
         let others = fetches(handle(.asked(other, Waiter(2)), &resolver))
         #expect(others.map(\.upstream) == [.provider(ProviderID(1))])
@@ -81,7 +81,7 @@ struct FleetStepsTests {
         #expect(resolver.state.ranking.standings[0].successShare(now) == 1)
     }
 
-    /// A request that waits for another member or for its turn is not late.
+    /// A request that waits for another member or for its turn does not count as late.
     @Test func aHedgeCountsFromTheRequest() throws {
         var resolver = resolver(limited(0, nil), limited(1, nil))
         let first = try #require(fetches(handle(.asked(question, Waiter(1)), &resolver)).first)
@@ -93,8 +93,8 @@ struct FleetStepsTests {
         #expect(hedges.count == 1 && hedges[0].upstream != first.upstream)
     }
 
-    /// What is left of another member's answer is no sign that the provider tells remaining TTLs: refreshes stay ahead
-    /// of expiry.
+    /// A short TTL in another member's answer does not show that the provider counts its TTLs down, so refreshes still
+    /// precede expiry.
     @Test(arguments: [true, false]) func anAnswerOfAnotherMemberIsShorterThanTheProviders(isLate: Bool) throws {
         var resolver = resolver(limited(0))
         let first = try #require(fetches(handle(.asked(question, Waiter(1)), &resolver)).first)
@@ -115,7 +115,7 @@ struct FleetStepsTests {
         for (begin, end) in zip(begins, ends) { #expect(begin < end) }
     }
 
-    /// An IPv6 address that is made of an IPv4 one (DNS64) lives as long as that one still does.
+    /// A synthesised IPv6 address (DNS64) has the remaining TTL of its IPv4 address.
     @Test func aSynthesisedAnswerIsShorterThanTheProviders() throws {
         var resolver = resolver(limited(0))
         let prefix = try #require(Prefix("64:ff9b::/96").flatMap { NAT64Prefix($0) })
@@ -166,8 +166,8 @@ struct FleetStepsTests {
         #expect(waited < .seconds(1))
     }
 
-    /// The system resolver's answer is no substitute for a moment's patience: not for the one that was deferred, nor
-    /// for those that fall due meanwhile.
+    /// A deferred refresh waits for the budget and does not use the system resolver. The same holds for refreshes that
+    /// become due meanwhile.
     @Test func refreshesWaitForTheBudget() throws {
         var resolver = resolver(limited(0), hasSystem: true)
         let questions = try (0..<20).map { Question(try #require(Name("n\($0).example")), .a) }
@@ -192,13 +192,13 @@ struct FleetStepsTests {
             #expect(times.count < 9 && times.last ?? .zero >= budgetIsBack)
             for (earlier, later) in zip(times, times.dropFirst()) { #expect(later - earlier >= .milliseconds(400)) }
         }
-        // Not all at once.
+        // The refreshes are spread in time.
         let last = times.values.compactMap(\.last)
         #expect((last.max() ?? .zero) - (last.min() ?? .zero) > .milliseconds(300))
         #expect(resolver.lookupsInFlight == 0)
     }
 
-    /// What Redis answers costs the provider nothing.
+    /// Answers from Redis cost no budget of the provider.
     @Test func onlyWhatIsSentUsesTheBudgetUp() throws {
         var resolver = resolver(limited(0, 5), hasSystem: true)
         for number in 0..<100 {
@@ -219,7 +219,7 @@ struct FleetStepsTests {
         #expect(resolver.state(of: ProviderID(0), now: now) == .overBudget)
     }
 
-    /// A refresh asks two providers, and one of them is over its budget: the other one's answer counts.
+    /// A refresh asks two providers, one of which is over its budget. The answer of the other one counts.
     @Test func whatIsUnderWayGoesOnWhenAnotherFetchIsDeferred() throws {
         var resolver = resolver(limited(0, nil), limited(1))
         let actions = handle(.requested([question]), &resolver)
@@ -240,7 +240,7 @@ struct FleetStepsTests {
         #expect(stored == 1 && resolver.lookupsInFlight == 0)
     }
 
-    /// Whatever Redis says of a request of last resort.
+    /// A deferred request of last resort is not repeated, whatever Redis replies.
     @Test func aDeferredLastResortIsNotRepeated() throws {
         var resolver = resolver(limited(0))
         let first = try #require(fetches(handle(.asked(question, Waiter(1)), &resolver)).first)
@@ -256,8 +256,8 @@ struct FleetStepsTests {
         #expect(fetched == 1)
     }
 
-    /// A name that is asked every ten minutes here is not worth a refresh of each answer of 5 s; 50 machines ask for it
-    /// together.
+    /// A name with one query in ten minutes here does not justify a refresh of each answer of 5 s. The demand of 50
+    /// machines together does.
     @Test(arguments: [(0.0, false), (0.1, true)])
     func theDemandOfOthersKeepsANameFresh(perSecond: Double, isRefreshed: Bool) throws {
         var resolver = resolver(limited(0, nil))
@@ -280,7 +280,8 @@ struct FleetStepsTests {
         #expect(own < 0.01)
     }
 
-    /// Others' clients never read this machine's answers: a name that nobody asks for here is given up.
+    /// A name without queries on this machine is no longer refreshed, because other members' clients never read its
+    /// cache.
     @Test func aNameThatIsReadElsewhereOnlyIsGivenUp() throws {
         var resolver = resolver(limited(0, nil))
         let id = try #require(fetches(handle(.asked(question, Waiter(1)), &resolver)).first).id
@@ -302,7 +303,7 @@ struct FleetStepsTests {
         #expect(resolver.demand(for: question, now: now) == nil && resolver.nextDeadline == nil)
     }
 
-    /// It is probed here as well, and only that verdict counts.
+    /// The member probes the address itself, and only its own verdict counts.
     @Test func anAddressThatAnotherMemberFoundForgedIsProbed() throws {
         var stand = try VerificationStand()
         stand.kept([1, 2])
@@ -319,7 +320,7 @@ struct FleetStepsTests {
         try stand.found(1, .nameMismatch)
         rearranged = stand.takeRearranged()
         #expect(rearranged == [[2]])
-        // Of another name, or not probed by the settings.
+        // The evidence concerns an unknown address, or the settings disable probes.
         stand.evidence(7)
         stand.terms = VerificationStand.terms(enabled: false)
         stand.kept([1, 2])

@@ -1,4 +1,4 @@
-// The latest failures, as operators see them. What the memory does to lookups is told by scenarios.
+// The operators' view of the latest failures. Scenarios test the effect of remembered failures on lookups.
 
 import DNSWire
 import TestSupport

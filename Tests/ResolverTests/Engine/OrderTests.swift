@@ -1,4 +1,4 @@
-// Results that come out of tables keyed by names: they have one order, whatever the order in which the names came.
+// Results from tables keyed by names: their order does not depend on the order of insertion.
 
 import DNSWire
 import Testing
@@ -9,7 +9,7 @@ import Testing
 struct OrderTests {
     private let names = (0..<60).compactMap { Name("n\($0).example") }
 
-    /// Makes a result of the names, and of the same names from the last to the first.
+    /// Compares the results for the names in order and in reverse order.
     private func check(_ what: Comment, _ make: ([Name]) -> [Name]) {
         let one = make(names)
         #expect(one == names.sorted() && make(names.reversed()) == one, what)

@@ -1,4 +1,4 @@
-// A wait for a place says nothing about the provider; a place given up without a reply does.
+// A request that waits for a place does not count against the provider; an overdue one does.
 
 import DNSWire
 import TestSupport
@@ -8,10 +8,10 @@ import Testing
 
 @Suite("Waits for a place")
 struct PlaceTests {
-    /// Requests for names of four domains wait for a place from 10 ms on. A second later a name with an expired answer
-    /// is asked.
+    /// Lets requests for names of four domains wait for a place from 10 ms on. A second later, a client asks for a name
+    /// with an expired answer.
     ///
-    /// - Returns: whether the expired answer is given at once.
+    /// - Returns: whether the client gets the expired answer at once.
     private func givesExpiredAtOnce(isOverdue: Bool) throws -> Bool {
         var resolver = Resolver(seed: 1)
         var actions: [Action] = []

@@ -1,4 +1,4 @@
-// What the resolver does about a captive portal where no scenario has words for it.
+// The resolver's handling of a captive portal in cases that scenarios cannot express.
 
 import DNSWire
 import TestSupport
@@ -12,7 +12,7 @@ struct PortalStepsTests {
 
     private func question(_ name: String) throws -> Question { Question(try #require(Name(name)), .a) }
 
-    /// With one provider that fails its TLS check, and a system resolver that answers.
+    /// A resolver that suspects a portal: its one provider fails the TLS check, and the system resolver answers.
     private func suspecting() throws -> Resolver {
         var resolver = Resolver(seed: 1)
         var actions: [Action] = []
@@ -70,7 +70,7 @@ struct PortalStepsTests {
             wakes += 1
             trials += actions.count { if case .shadow = $0 { true } else { false } }
         }
-        // Each waits for its time-out, 3 s, and the next begins at once.
+        // Each trial ends by the time-out of 3 s, and the next one begins at once.
         #expect((190...200).contains(trials))
         #expect(resolver.portal == nil)
     }

@@ -1,4 +1,4 @@
-// Answers that are not plain say why, to clients and in `query`; others say nothing.
+// Extended errors explain special answers to clients and in `query`; ordinary answers have none.
 
 import DNSWire
 import TestSupport
@@ -22,7 +22,7 @@ struct RemarkTests {
             })
     }
 
-    /// What the client of one question gets when the only upstream says this.
+    /// The client's answer and extended error for a result of the only upstream.
     private func given(_ result: FetchResult, _ policy: Policy = Policy()) -> (Answer?, UInt16?) {
         var (resolver, actions) = (Resolver(seed: 1), [Action]())
         resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: false), now: now, actions: &actions)
@@ -92,7 +92,7 @@ struct RemarkTests {
             }
         }
         #expect(given?.addresses.count == 1 && given?.remark == StandInReason.unreachable.extendedError)
-        // For AAAA, and for the A that it is made of.
+        // The two substitutes are for AAAA and for the A from which it is synthesised.
         #expect(resolver.standIns(for: .unreachable) == 2)
     }
 

@@ -1,5 +1,5 @@
-// Paths that are cut and whole again, on virtual time: how soon the provider is used again, how long clients wait
-// meanwhile, and how little an outage costs.
+// Paths that fail and recover, on virtual time: the time until the provider is used again, the clients' waits, and the
+// cost of an outage.
 
 import DNSWire
 import TestSupport
@@ -9,12 +9,12 @@ import Testing
 
 @Suite("Return of a provider")
 struct ReturnTests {
-    /// Who asks once a second, and what lies behind a path that is cut for some time.
+    /// A client that asks once a second, and providers, one of them behind a path that is cut for some time.
     private struct Run {
         private static let cutProvider = ProviderID(0), otherProvider = ProviderID(1)
-        /// Of the provider behind the path, and of everybody else.
+        /// The latency of the provider behind the path, and that of all other upstreams.
         private static let latency: Duration = .milliseconds(20), otherLatency: Duration = .milliseconds(60)
-        /// TCP's first repetition of what begins a connection, and the time that is given to one.
+        /// The time of TCP's first retransmission of a SYN, and the time-out of a connection attempt.
         private static let secondAttempt: Duration = .seconds(1), connectTimeout: Duration = .seconds(2)
 
         private var resolver = Resolver(seed: 1)
@@ -24,7 +24,7 @@ struct ReturnTests {
         private let cut: Range<Duration>
         private(set) var longestWait = Duration.zero
         private(set) var requestsDuringCut = 0
-        /// When a client had the provider's answer for the first time after the cut.
+        /// The time of the provider's first answer to a client after the cut.
         private(set) var returnedAt: Duration?
 
         init(cut: Range<Duration>, hasOther: Bool) {
@@ -98,12 +98,13 @@ struct ReturnTests {
         }
     }
 
-    /// With a single provider the first client of an outage waits until the system resolver's answer may be given.
+    /// The longest wait of a client. With a single provider, the first client of an outage waits until the system
+    /// resolver's answer may be given.
     private static func longestWait(hasOther: Bool) -> Duration {
         hasOther ? .seconds(1) : Policy().systemPatience
     }
 
-    /// Every tenth of a second in which the path may be whole again.
+    /// The ends of the cut in steps of a tenth of a second.
     private static let ends = stride(from: 20_000, to: 24_000, by: 100).map { Duration.milliseconds($0) }
 
     @Test(

@@ -1,4 +1,4 @@
-// Answers that another member of the fleet got from a provider, and those that this member gives to others.
+// Answers that another member of the fleet got from a provider, and answers that this member publishes.
 
 import DNSWire
 import TestSupport
@@ -42,18 +42,18 @@ struct SharedFetchTests {
             if case .reply(_, let answer, .provider) = action { replies.append(answer) }
             if case .store(_, let answer, .provider) = action { stored.append(answer) }
         }
-        // The filter of private addresses is this member's own.
+        // This member applies its own filter of private addresses.
         #expect(replies.map(\.addresses) == [[try #require(Address("203.0.113.7"))]])
         #expect(stored.map(\.addresses) == replies.map(\.addresses))
         #expect(resolver.lookupsInFlight == 0)
         #expect(resolver.estimate(of: provider.id, now: now)?.latencyMilliseconds == nil)
-        // Twice, or late.
+        // A second or late result has no effect.
         actions = []
         resolver.handle(.fetchShared(id, shared), now: now + .seconds(1), actions: &actions)
         #expect(actions.isEmpty)
     }
 
-    /// The provider answers for the fleet: without requests of its own, a member must not take it for silent.
+    /// A provider that answers other members' requests must not count as silent, although this member sends none.
     @Test func aProviderThatAnswersForTheFleetIsNotSilent() throws {
         var resolver = resolver()
         for number in 0..<20 {
@@ -74,7 +74,7 @@ struct SharedFetchTests {
         #expect(!resolver.state.ranking.mayBeSilent(provider.id, end))
     }
 
-    /// Leases of dead members: the provider is not asked, and none of the other names may suffer.
+    /// The leases of dead members delay the provider's requests; other names must not suffer.
     @Test func aProviderIsNotSilentWhileFetchesWaitForTheFleet() throws {
         var (resolver, ids) = (resolver(), [FetchID]())
         for number in 0..<5 {
@@ -90,7 +90,7 @@ struct SharedFetchTests {
         for id in ids { resolver.handle(.fetchSent(id), now: end, actions: &actions) }
         let later = end + .milliseconds(1500)
         #expect(resolver.state.ranking.isUnresponsive(provider.id, for: name, later))
-        // Only the time of the request is measured, and it has the provider's whole time-out.
+        // The latency includes only the time of the request, which has the provider's whole time-out.
         let answer = Answer(
             records: [
                 ResourceRecord(owner: try #require(Name("www.n0.example")), address: .v4(0xCB00_7107), ttlSeconds: 60)
@@ -102,7 +102,7 @@ struct SharedFetchTests {
         #expect(resolver.estimate(of: provider.id, now: end)?.latencyMilliseconds == 2000)
     }
 
-    /// A provider with a short time-out must not be charged with the wait.
+    /// The time-out of a provider does not include the wait for the fleet.
     @Test func aWaitIsNoTimeOut() throws {
         let hasty = ProviderTraits(id: ProviderID(0), types: .any, timeout: .milliseconds(200))
         var (resolver, actions) = (Resolver(seed: 1), [Action]())

@@ -1,5 +1,4 @@
-// Names in use behind a provider that is slow, on virtual time: how long clients wait, and how often the provider is
-// asked.
+// Names in use behind a slow provider, on virtual time: the clients' waits and the number of requests.
 
 import DNSWire
 import TestSupport
@@ -23,7 +22,7 @@ struct SlowProviderTests {
         private var number: UInt64 = 0
         private(set) var waits: [Duration] = []
         private(set) var requests = 0
-        /// Milliseconds that the provider takes, and up to an eighth more.
+        /// The provider's latency in milliseconds; a random eighth may be added.
         var latency: Int
 
         init(latency: Int) {
@@ -36,7 +35,7 @@ struct SlowProviderTests {
                 .upstreamsChanged(providers: [ProviderTraits(id: ProviderID(0), types: .any)], hasSystem: false))
         }
 
-        /// Twenty questions per second.
+        /// Asks twenty questions per second.
         mutating func play(seconds: Int) throws {
             (waits, requests) = ([], 0)
             for _ in 0..<seconds * 20 {
@@ -80,7 +79,7 @@ struct SlowProviderTests {
             switch action {
             case .fetch(let id, let question, _, _):
                 requests += 1
-                // By name: 5 s to 64 s.
+                // The TTL depends on the name: 5 s to 64 s.
                 let ttl = UInt32(5 + question.name.description.utf8.reduce(0) { ($0 * 31 + Int($1)) % 60 })
                 let answer = Answer(
                     records: [
@@ -108,7 +107,7 @@ struct SlowProviderTests {
     @Test("refreshes lead by what a provider of 1.5 s needs, and do not multiply")
     func staysSlow() throws {
         var run = Run(latency: 1500)
-        // The first questions know of no answer, and have to wait.
+        // The first questions have no cached answer and have to wait.
         try run.play(seconds: 120)
         try run.play(seconds: 300)
         #expect(run.waits(over: .milliseconds(50)) == 0, "of \(run.waits.count)")
@@ -124,7 +123,7 @@ struct SlowProviderTests {
         var run = Run(latency: 20)
         try run.play(seconds: 120)
         run.latency = 1500
-        // Until enough answers have shown the latency.
+        // The provider needs some answers to show its new latency.
         try run.play(seconds: 15)
         try run.play(seconds: 300)
         #expect(run.waits(over: .milliseconds(500)) == 0, "of \(run.waits.count)")

@@ -1,4 +1,4 @@
-// What sources said is remembered within bounds, the latest of each, and told from how they failed.
+// The latest answer of each source is remembered within bounds, and distinguished from a failure.
 
 import DNSWire
 import TestSupport

@@ -1,5 +1,5 @@
-// Questions that the system resolver stood in for: each once, no longer than the cache holds them, and no more than
-// there is room for.
+// Questions that the system resolver answered in place of providers: each once, within bounds, and no longer than the
+// cache holds the answer.
 
 import DNSWire
 import TestSupport

@@ -1,5 +1,5 @@
-// Order `system-first` with many names: what an honest system resolver costs at the providers, and what a forging one
-// can do beside hanging probes and floods. The scenarios in `Scenarios/system-first` show the steps for one name.
+// Order `system-first` with many names: the providers' requests with an honest system resolver, and the harm of a
+// forging one beside hanging probes and floods. The scenarios in `Scenarios/system-first` show the steps for one name.
 
 import DNSWire
 import TestSupport
@@ -21,7 +21,7 @@ struct SystemFirstTests {
         #expect(world.allProviderQuestions == 0 && world.failures == 0 && world.replies == 36_000)
         #expect(world.longestWait <= .milliseconds(20))
         #expect(world.resolver.refreshes.started > 3000, "no refreshes, so that nothing is shown")
-        // The control: without the setting the same world asks the providers.
+        // As a control, the same world without the setting asks the providers.
         var other = World(order: .providersFirst)
         for number in 0..<100 { other.ask(World.name(number)) }
         other.pass(.seconds(10))
@@ -31,7 +31,7 @@ struct SystemFirstTests {
     @Test("forged answers are given until their first verdict, beside hanging probes and a flood of names")
     func forging() {
         var world = World()
-        // Two domains do not cost the system resolver its credibility.
+        // Forged answers for two domains do not discredit the system resolver.
         world.forged = Set((0..<2).map(World.name))
         world.hanging = Set((10..<20).map(World.name))
         for round in 0..<360 {

@@ -1,4 +1,4 @@
-// Which account a name belongs to.
+// The account of a name.
 
 import DNSWire
 import Testing

@@ -1,4 +1,4 @@
-// A rule's address family: what it means for a type, which rule counts, and what an answer without the family says.
+// A rule's address family: its effect by type, the rule that counts, and the answer without that family.
 
 import DNSWire
 import TestSupport
@@ -33,7 +33,7 @@ struct FamilyPolicyTests {
         return resolver
     }
 
-    /// What the client of the AAAA question gets at once; nil: upstreams are asked.
+    /// The immediate answer to an AAAA question; nil: the resolver asks upstreams.
     private func reply(_ policy: Policy, preferred: AgedAnswer?) -> Answer? {
         var (resolver, actions) = (resolver(policy), [Action]())
         resolver.handle(

@@ -1,4 +1,4 @@
-// /etc/hosts as people and programs write it.
+// The file /etc/hosts as people and programs write it.
 
 import DNSWire
 import Testing

@@ -1,4 +1,4 @@
-// Lease files as dnsmasq, ISC dhcpd and odhcpd write them, and what damage does to them.
+// Lease files of dnsmasq, ISC dhcpd and odhcpd, intact and damaged.
 
 import DNSWire
 import Testing
@@ -11,7 +11,7 @@ struct LeaseFileTests {
         try #require(LeaseFile(parsing: Array(text.utf8)))
     }
 
-    /// "LABEL ADDRESS END" of each lease.
+    /// Each lease as "LABEL ADDRESS END".
     private func leases(_ text: String) throws -> [String] {
         try file(text).leases.map { lease in
             "\(lease.label) \(lease.address) \(lease.endsAtSecondsSince1970.map(String.init) ?? "never")"

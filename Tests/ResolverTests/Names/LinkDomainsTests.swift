@@ -1,4 +1,4 @@
-// The domains of links: which link answers for a name, and what remains of a link that has ended.
+// The domains of links: the link that answers for a name, and the state that remains after its end.
 
 import DNSWire
 import Testing

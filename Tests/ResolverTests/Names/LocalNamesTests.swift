@@ -1,4 +1,4 @@
-// Where names go that are not everybody's: answered here, to the local network alone, or anywhere.
+// The routes of special names: answered by the daemon, by the local network alone, or by any upstream.
 
 import DNSWire
 import Testing
@@ -137,7 +137,7 @@ struct LocalNamesTests {
     func reverseNames() throws {
         #expect(try #require(Address("192.0.2.17")).reverseName.description == "17.2.0.192.in-addr.arpa")
         #expect(try #require(Address("0.0.0.0")).reverseName.description == "0.0.0.0.in-addr.arpa")
-        // The example of RFC 3596 section 2.5.
+        // The name is the example of RFC 3596 section 2.5.
         #expect(
             try #require(Address("4321:0:1:2:3:4:567:89ab")).reverseName.description
                 == "b.a.9.8.7.6.5.0.4.0.0.0.3.0.0.0.2.0.0.0.1.0.0.0.0.0.0.0.1.2.3.4.ip6.arpa")

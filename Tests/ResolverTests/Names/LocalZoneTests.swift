@@ -1,4 +1,4 @@
-// Names of hosts files, leases and local zones: which of them answers, and that no upstream is asked for the rest.
+// Names of hosts files, leases and local zones: the source that answers, and that no upstream is asked for the rest.
 
 import DNSWire
 import TestSupport
@@ -47,17 +47,17 @@ struct LocalZoneTests {
         return resolver
     }
 
-    /// In 2001; dnsmasq's smaller numbers may be lengths.
+    /// A time in 2001, in seconds; dnsmasq's smaller numbers may be lengths.
     private let start = 1_000_000_000
-    /// The wall clock stands 10,000 s after `start`.
+    /// The instant of 1970, so that the wall clock shows `start` plus 10,000 s at `now`.
     private var epoch: Instant { now - .seconds(start + 10_000) }
 
-    /// - Parameter end: after `start`; nil: never.
+    /// - Parameter end: the end in seconds after `start`; nil: never.
     private func lease(_ label: String, _ address: String, until end: Int? = 10_060) -> String {
         "\(end.map { start + $0 } ?? 0) 52:54:00:aa:bb:01 \(address) \(label) *\n"
     }
 
-    /// "ADDRESS ... TTL", "NODATA", "NXDOMAIN", "PTR NAME TTL", "upstream" or "system".
+    /// The reply as "ADDRESS ... TTL", "NODATA", "NXDOMAIN", "PTR NAME TTL", or the kind of the upstream that is asked.
     private func reply(
         _ text: String, _ type: RecordType = .a, _ resolver: Resolver, after delay: Duration = .zero
     ) throws -> String {

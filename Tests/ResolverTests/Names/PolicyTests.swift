@@ -1,5 +1,4 @@
-// What is remembered of failures, taken from budgets and read from rules, as far as no scenario tells it: bounds and
-// borders.
+// Remembered failures, budgets and rules, as far as no scenario covers them: bounds and limits.
 
 import DNSWire
 import TestSupport
@@ -69,7 +68,7 @@ struct TokenBucketTests {
     func nextToken() {
         var budget = TokenBucket()
         for _ in 0..<4 { #expect(budget.spend(perSecond: 4, now: start) == nil) }
-        // Each call gets its own time, which is charged at once; the caller need not ask again.
+        // Each call reserves its own time, so the caller need not ask again.
         #expect(budget.spend(perSecond: 4, now: start) == start + .milliseconds(250))
         #expect(budget.spend(perSecond: 4, now: start) == start + .milliseconds(500))
         #expect(budget.spend(perSecond: 4, now: start + .milliseconds(500)) == start + .milliseconds(750))

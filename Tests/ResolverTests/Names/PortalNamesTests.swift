@@ -1,4 +1,4 @@
-// Which names a captive portal may be found by, and which hosts it can't take.
+// The names by which programs detect a captive portal, and the hosts that a portal cannot take over.
 
 import DNSWire
 import Testing
@@ -10,7 +10,7 @@ struct PortalNamesTests {
     private func name(_ text: String) throws -> Name { try #require(Name(text)) }
 
     @Test(
-        "check names are covered, and no other name of whose they are",
+        "check names are covered, and no other name of their owners",
         arguments: [
             ("captive.apple.com", true), ("CONNECTIVITYCHECK.gstatic.com", true), ("nmcheck.gnome.org", true),
             ("www.captive.apple.com", false), ("apple.com", false), ("www.gstatic.com", false),

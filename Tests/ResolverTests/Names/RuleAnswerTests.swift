@@ -1,4 +1,4 @@
-// Answers by rules: which rule decides, what each form gives for each type, and where aliases lead.
+// Answers by rules: the rule that decides, the answer of each form to each type, and the targets of aliases.
 
 import DNSWire
 import TestSupport

@@ -1,4 +1,4 @@
-// What contradicts a rule's expectation, where no scenario tells it: borders, words and bounds.
+// Contradictions of a rule's expectation that no scenario covers: limits, texts and bounds.
 
 import DNSWire
 import TestSupport
@@ -58,7 +58,7 @@ struct RuleExpectationTests {
         #expect(reason(both, answer("192.0.2.127", "192.0.2.128")) == .outside(outside))
         #expect(reason(both, answer("2001:db8::1"), .aaaa) == nil)
         #expect(reason(both, answer("2001:db8:0:1::1"), .aaaa) != nil)
-        // An IPv4-mapped address is no address of the network 192.0.2.0/25.
+        // An IPv4-mapped address is not an address of the network 192.0.2.0/25.
         #expect(reason(both, answer("::ffff:192.0.2.1"), .aaaa) != nil)
         let one = expectation(within: "192.0.2.0/25")
         #expect(reason(one, answer("2001:db8:0:1::1"), .aaaa) == nil)

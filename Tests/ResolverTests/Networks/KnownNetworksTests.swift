@@ -1,4 +1,4 @@
-// What is remembered of networks that are not in use, and the bounds of that.
+// The remembered state of networks that are not in use, and its bounds.
 
 import DNSWire
 import TestSupport
@@ -17,7 +17,7 @@ struct KnownNetworksTests {
             names: names)
     }
 
-    /// From each to the next.
+    /// The networks after changes from each number to the next.
     private func networks(upTo last: UInt32) -> KnownNetworks {
         var networks = KnownNetworks()
         for number in 1...last {

@@ -1,4 +1,4 @@
-// When a captive portal is suspected, how long, and who is tried meanwhile.
+// The suspicion of a captive portal: its begin, its length, and the providers that are tried meanwhile.
 
 import DNSWire
 import TestSupport
@@ -18,7 +18,7 @@ struct PortalWatchTests {
 
     private func at(_ seconds: Double) -> Instant { PortalWatchTests.start + .seconds(seconds) }
 
-    /// Watches two providers over TLS, unless told otherwise, and has a question for trials.
+    /// A watch on providers over TLS (two by default) that has a question for trials.
     private func watch(verifies: [Bool] = [true, true], shadows: Int = 0, hasSystem: Bool = true) -> PortalWatch {
         var watch = PortalWatch()
         let ordinary = verifies.enumerated().map { number, verifies in
@@ -38,7 +38,7 @@ struct PortalWatchTests {
         watch.heard(upstream, .success(answer), of: question.name, now: at(seconds))
     }
 
-    /// Both providers fail at 0 and 1 s, the system resolver answers at 2 s.
+    /// A suspecting watch: both providers fail at 0 and 1 s, and the system resolver answers at 2 s.
     private func suspected() -> PortalWatch {
         var watch = watch()
         fails(&watch, 0, .tls, at: 0)
@@ -158,7 +158,7 @@ struct PortalWatchTests {
         _ = watch.takeNews()
         watch.heard(.changed(NetworkID(rawValue: 2)), now: at(3))
         #expect(watch.takeNews() == [.ended(.networkChanged)])
-        // What was seen on the former one does not count.
+        // Failures on the former network do not count.
         fails(&watch, 0, .tls, at: 4)
         answers(&watch, .system, at: 4)
         #expect(!watch.isSuspected)

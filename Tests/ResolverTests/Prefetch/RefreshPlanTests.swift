@@ -1,5 +1,5 @@
-// The plan's own structure: its bound, what leaves it, and how refreshes are spread. What it does in time is told by
-// the scenarios.
+// The structure of the refresh plan: its bound, the entries that leave it, and the spread of refreshes. Scenarios test
+// its behaviour in time.
 
 import DNSWire
 import TestSupport
@@ -49,7 +49,7 @@ struct RefreshPlanTests {
         let hits = { (question: Question) in question == first ? 5_000 : question == second ? 900 : 0 }
         let busy = plan.hottestQuestions(atMost: 3, hits: hits, now: now)
         #expect(try busy.map(\.question) == [first, second, question(99)])
-        // Five thousand within ten seconds, and the presumption of a quiet past.
+        // The estimate comes from 5,000 hits within ten seconds and the assumption of a quiet past.
         #expect(busy[0].perSecond > 100 && busy[0].perSecond < 500)
         #expect(try (0..<100).map { plan.demand(for: try question($0)) } == before)
         #expect(plan.hottestQuestions(atMost: 0, hits: hits, now: now).isEmpty)
@@ -60,7 +60,7 @@ struct RefreshPlanTests {
     func eviction() throws {
         var plan = RefreshPlan(seed: 1)
         for number in 0..<Bounds.maxPlanned {
-            // Every second name is in use.
+            // Every second name is asked more often.
             for _ in 0...(number % 2 * 5) { plan.asked(try question(number), now: start) }
         }
         for number in 0..<1000 { plan.asked(try question(Bounds.maxPlanned + number), now: start) }

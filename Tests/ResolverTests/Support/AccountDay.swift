@@ -7,7 +7,7 @@ import TestSupport
 @testable import Resolver
 
 struct AccountDay {
-    /// What goes wrong during the day.
+    /// The trouble of a part of the day.
     enum Trouble: CaseIterable {
         case accountFails
         case accountHangs
@@ -24,12 +24,13 @@ struct AccountDay {
 
     struct Figures {
         var queries = 0
-        /// Questions to the account: for its names, and for other names.
+        /// The number of questions to the account.
         var billed = 0
         var billedOutside: [Name: Int] = [:]
         var billedOverQuota = 0
         var publicQuestions = 0
-        /// Billed questions per TTL period of the day: over all names and both address families, and of the worst one.
+        /// The billed questions per TTL period of the day: the mean over all names and both address families; below,
+        /// the maximum.
         var perPeriod = 0.0
         var worstPerPeriod = 0.0
     }
@@ -39,10 +40,10 @@ struct AccountDay {
     private var cache = SimulatedCache()
     private var random: SeededRandom
     private var now = Instant.testStart
-    /// The time of the query to come.
+    /// The time of the next query.
     private var askedAt = Instant.testStart
     private var waiters: UInt64 = 0
-    /// Earliest last.
+    /// The results on their way, earliest last.
     private var coming: [(at: Instant, id: FetchID, result: FetchResult)] = []
     private var names: [Name] = []
     private var owned: [Name: UInt32] = [:]
@@ -52,18 +53,18 @@ struct AccountDay {
     private let troubles: [Trouble]
 
     private let lengthSeconds: Int
-    /// More events than this at one instant mean that a deadline stays in the past.
+    /// The limit of events at one instant; more mean that a deadline stays in the past.
     private static let mostTurns = 10_000
     private static let ownedNames = 20
     private static let keptNames = 4
     private static let loopback: UInt32 = 0x7F00_0001
     private static let allNames = 2000
     private static let account = ProviderID(0)
-    /// Every owned name is asked about this often; the other names take a quarter as many queries in all.
+    /// The mean interval of queries for an owned name. The other names together get a quarter as many queries.
     private static let ownedPauseSeconds = 60
     private static let troubleSeconds = 600
 
-    /// - Parameter troubles: each lasts ten minutes; they come one after the other, with as long a pause after each.
+    /// - Parameter troubles: each lasts ten minutes; they come one after the other, with pauses of the same length.
     init(seed: UInt64, hours: Int = 24, troubles: [Trouble] = []) {
         lengthSeconds = hours * 3600
         random = SeededRandom(seed: seed)
@@ -95,7 +96,7 @@ struct AccountDay {
         figures.worstPerPeriod = ratios.max() ?? 0
     }
 
-    /// Start or reload. The account is billed, so it does not hedge.
+    /// Loads the settings, as a start or a reload does. The account is billed, so it does not hedge.
     private mutating func load() {
         let providers = (0..<3).map {
             ProviderTraits(id: ProviderID($0), types: .addresses, hasOwnNames: $0 == 0, mayHedge: $0 != 0)
@@ -109,7 +110,7 @@ struct AccountDay {
         return name
     }
 
-    /// One second: the owned names' queries, and as many of others, of which the first ones are the most popular.
+    /// Passes one second: queries for the owned names, and fewer for other names by popularity.
     private mutating func pass(_ second: Int) throws {
         setTrouble(second)
         askedAt = Instant.testStart + .seconds(second)
@@ -121,7 +122,7 @@ struct AccountDay {
         }
         if trouble == .flood {
             for number in 0..<5 { try ask(name("f\(second)x\(number).flood\(number % 2).example")) }
-            // Beside the account's names, and above them.
+            // The names are siblings, children and parents of the account's names.
             for text in ["paid.example", "x.n12.example", "tree4.paid.example", "xn0.example"] { try ask(name(text)) }
         }
         guard second % 60 == 0 else { return }
@@ -165,7 +166,7 @@ struct AccountDay {
     private mutating func advance(to target: Instant) throws {
         var turns = 0
         while true {
-            // Read once: a debug build copies the resolver for it.
+            // The deadline is read once, because a debug build copies the resolver for it.
             let deadline = resolver.nextDeadline
             guard let next = [deadline, coming.last?.at].compactMap({ $0 }).min(), next <= target else { break }
             turns = next > now ? 0 : turns + 1

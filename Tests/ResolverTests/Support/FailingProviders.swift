@@ -1,4 +1,4 @@
-// Short forms for tests of the ranking in which the names that are asked make no difference.
+// Short forms for tests of the ranking in which the names of questions make no difference.
 
 import DNSWire
 
@@ -11,7 +11,7 @@ extension UpstreamRanking {
         ended(provider, .root, isHeard: isHeard, now: now)
     }
 
-    /// Fails for as many registrable domains as it takes until the provider is at fault: three at most.
+    /// Fails for further registrable domains, at most three, until the provider is at fault.
     mutating func breaks(_ provider: ProviderID, _ failure: FetchFailure, now: Instant) {
         for number in 0..<3 where !isInTrouble(provider, now) {
             failed(provider, failure, of: Name("d\(number).example") ?? .root, now: now)

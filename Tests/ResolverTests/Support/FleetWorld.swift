@@ -1,5 +1,5 @@
 // A fleet on virtual time: resolvers with their memberships, one provider, and a model of Redis that can stop, die,
-// lose messages and lie. Counts what the provider is asked, and compares all answers with what was true.
+// lose messages and lie. It counts the provider's requests, and compares all answers with the true ones.
 
 import DNSWire
 import Fleet
@@ -10,9 +10,9 @@ import TestSupport
 struct FleetWorld {
     enum RedisState {
         case works
-        /// Takes calls, and replies once it works again.
+        /// Redis accepts calls and replies once it works again.
         case stopped
-        /// No connection.
+        /// Redis accepts no connection.
         case dead
     }
 
@@ -23,9 +23,9 @@ struct FleetWorld {
         var cache = ScenarioCache()
         var waiting: [Waiter: (question: Question, at: Instant)] = [:]
         var isAlive = true
-        /// Counts connections: what belongs to a former one is lost.
+        /// The number of the connection; messages of an earlier one are lost.
         var connection = 0
-        /// When its next `wake` is planned.
+        /// The time of its next planned `wake`.
         var wakesAt: Instant?
 
         init(_ number: Int, now: Instant) {
@@ -41,11 +41,11 @@ struct FleetWorld {
         case reply(Int, FleetCall, FleetReply, sentAt: Instant, connection: Int)
         case message(Int, ModelRedis.Message, connection: Int)
         case tested(Int, connection: Int)
-        /// As it was when it was asked for.
+        /// The provider's answer, which was true when it was requested.
         case answer(Int, FetchID, Question, Answer)
     }
 
-    /// What the world has seen.
+    /// The counts and samples of the world.
     struct Figures {
         var replies = 0
         var failures = 0
@@ -53,18 +53,18 @@ struct FleetWorld {
         var longestWait: Duration = .zero
         /// Answers that were false, or older than their TTL allows.
         var wrong: [String] = []
-        /// When the provider was asked, by question.
+        /// The times of the provider's requests by question.
         var requests: [Question: [Instant]] = [:]
         var systemRequests = 0
         var moved = 0
-        /// What clients got last.
+        /// The clients' latest answers by question.
         var last: [Question: Answer] = [:]
-        /// That Redis has taken.
+        /// The number of flush orders that Redis has accepted.
         var flushOrders = 0
 
         var requestCount: Int { requests.values.reduce(0) { $0 + $1.count } }
 
-        /// The most requests in any second from then on.
+        /// The largest number of requests within any `window` from `begin` on.
         func most(from begin: Instant = .testStart, in window: Duration = .seconds(1)) -> Int {
             let times = requests.values.joined().filter { $0 >= begin }.sorted()
             var (first, most) = (0, 0)
@@ -78,7 +78,7 @@ struct FleetWorld {
 
     var redis = ModelRedis()
     private(set) var redisState = RedisState.works
-    /// Of messages on channels, from 0 to 1.
+    /// The share of lost messages on channels, from 0 to 1.
     var messageLoss = 0.0
     var redisDelay: Duration = .microseconds(300)
     var providerDelay: Duration = .milliseconds(30)
@@ -86,15 +86,15 @@ struct FleetWorld {
     private(set) var figures = Figures()
     private(set) var now = Instant.testStart
     private var members: [Member] = []
-    /// By their own channels. All listen to the others.
+    /// The members by the channel that they own.
     private var listeners: [String: [Int]] = [:]
     private var chance: SeededRandom
     private var events: [Coming?] = []
     private var free: [Int] = []
     private var due = DeadlineQueue()
-    /// Calls that a stopped Redis has taken.
+    /// The calls that a stopped Redis has accepted.
     private var backlog: [(Int, FleetCall, connection: Int)] = []
-    /// The provider's address of a name, by the time of the change.
+    /// The provider's addresses of each name, with the times of their changes.
     private var truths: [Name: [(address: UInt32, at: Instant)]] = [:]
     private var nextWaiter: UInt64 = 0
     private let provider: SharedProvider
@@ -139,7 +139,7 @@ struct FleetWorld {
 
     static func question(_ number: Int) -> Question { Question(Name("n\(number).example") ?? .root, .a) }
 
-    /// Whether the answer is what the provider has now.
+    /// Whether the answer is the provider's current one.
     func isTrue(_ answer: Answer, to question: Question) -> Bool {
         truths[question.name]?.last.map { answer.addresses == [.v4($0.address)] } ?? false
     }
@@ -292,7 +292,7 @@ struct FleetWorld {
         settle(number)
     }
 
-    /// Carries out what follows in a member, and plans when it wakes.
+    /// Carries out the consequences in a member, and plans its next wake.
     private mutating func settle(_ number: Int) {
         let member = members[number]
         var hasMore = true
@@ -398,7 +398,7 @@ struct FleetWorld {
         return Answer(records: [ResourceRecord(owner: question.name, address: .v4(address), ttlSeconds: ttlSeconds)])
     }
 
-    /// An answer may be given as long as its TTL allows after it stopped to be true, with a second for rounding.
+    /// Records the answer. It must have been true until at most its TTL ago, with a second for rounding.
     private mutating func given(_ answer: Answer, to question: Question) {
         figures.replies += 1
         figures.last[question] = answer

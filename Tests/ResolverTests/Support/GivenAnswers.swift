@@ -1,4 +1,4 @@
-// A cache for tests of the resolver alone: for every question the same.
+// A cache for tests of the resolver alone, with the same answer to every question.
 
 import DNSWire
 
@@ -9,7 +9,7 @@ struct GivenAnswers: KnownAnswers {
     var expiredAnswer: AgedAnswer?
     /// The answer to the question for the other address family.
     var otherAnswer: AgedAnswer?
-    /// Hits between two looks.
+    /// The number of hits between two readings.
     var hitCount = 0
 
     func expired(

@@ -1,5 +1,5 @@
-// A model of the fleet's Redis on the virtual clock: does in Swift what the scripts' descriptions say, with faults. It
-// shares no code with the scripts.
+// A model of the fleet's Redis on the virtual clock: it implements the descriptions of the scripts in Swift, with
+// faults. It shares no code with the scripts.
 
 import DNSWire
 import Fleet
@@ -7,15 +7,15 @@ import TestSupport
 
 struct ModelRedis {
     enum Lie: CaseIterable {
-        /// Every value is of another entry.
+        /// Every value belongs to another entry.
         case exchangedValues
-        /// Values of before are put again, for a day.
+        /// Old values are stored again, for a day.
         case oldValues
-        /// Others have every lease, for an hour.
+        /// Other members have every lease, for an hour.
         case foreignLeases
-        /// Everybody gets every lease.
+        /// Every member gets every lease.
         case freeLeases
-        /// Budgets are used up for an hour.
+        /// All budgets are used up for an hour.
         case deferred
         case garbage
     }
@@ -31,7 +31,7 @@ struct ModelRedis {
         let endsAt: Instant
     }
 
-    /// Of its clock at the beginning of the virtual time.
+    /// Redis's clock at the beginning of the virtual time.
     private static let beginMilliseconds: Int64 = 1_700_000_000_000
 
     var lie: Lie?
@@ -46,12 +46,12 @@ struct ModelRedis {
     private var members: [String: (record: [UInt8], seenAt: Instant)] = [:]
     private var bills: [String: [UInt8]] = [:]
 
-    /// After a restart without persistence.
+    /// Restarts Redis without persistence.
     mutating func lose() { self = ModelRedis(lie: lie, calls: calls) }
 
     init(lie: Lie? = nil, calls: Int = 0) { (self.lie, self.calls) = (lie, calls) }
 
-    /// Bytes of all keys and values of shared answers.
+    /// The bytes of all keys and values of shared answers.
     func bytes(now: Instant) -> Int {
         values.filter { $0.value.endsAt > now }.reduce(0) { $0 + $1.key.utf8.count + $1.value.bytes.count }
     }
@@ -125,7 +125,7 @@ struct ModelRedis {
         var (asks, seconds, at) = demands[key] ?? (0, 0, now)
         var (decay, passed) = (1.0, (now - at).seconds)
         seconds += passed
-        // Half in ten minutes, in steps of a second.
+        // The demand halves in ten minutes; the steps are one second.
         while passed > 0 {
             let step = min(passed, 1)
             decay *= 1 - step * 0.001_154_578

@@ -1,4 +1,4 @@
-// A lookup at nameservers "a", "b", ... with a clock that the test moves, and a log of what it did.
+// A lookup at nameservers "a", "b", ... with a clock that the test moves, and a log of its actions.
 
 import DNSWire
 import Resolver
@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 struct NameserverRun {
-    /// What a server sends back; made from the query that was sent to it.
+    /// The reply of a server, made from the query.
     enum Reply: CaseIterable {
         case addresses, noData, noSuchName, truncated, serverFailure, refused, referral, malformed
         case formatError, bareFormatError
@@ -28,8 +28,8 @@ struct NameserverRun {
     private let origin: Instant
 
     /// - Parameters:
-    ///   - standings: of an earlier run.
-    ///   - isTest: asks the servers that are due for a test instead.
+    ///   - standings: the standings after an earlier run.
+    ///   - isTest: whether the lookup is a test of the servers that are due for one.
     init(
         servers: Int, withTLS: Bool = false, withinMilliseconds: Int = 4500, seed: UInt64 = 1,
         after standings: NameserverStandings = NameserverStandings(), atSeconds: Int64 = 0, options: String = "",
@@ -61,7 +61,7 @@ struct NameserverRun {
 
     mutating func start() { handle(.started) }
 
-    /// Moves the clock, stopping at each deadline on the way.
+    /// Moves the clock forward, and handles each deadline on the way.
     mutating func advance(_ milliseconds: Int) {
         let target = elapsedMilliseconds + milliseconds
         while let deadline = lookup.nextDeadline, deadline <= origin + .milliseconds(target) {
@@ -129,7 +129,7 @@ struct NameserverRun {
         var bytes = query
         bytes[2] = 0x81
         bytes[3] = 0x80
-        // The OPT record of the query goes.
+        // A reply does not repeat the query's OPT record.
         let plain = UpstreamQuery.message(for: lookup.question, id: 0, payloadSize: nil)
         bytes.removeLast(bytes.count - plain.count)
         bytes[11] = 0

@@ -1,5 +1,5 @@
 // A world in which each good name has one provider that always answers it correctly within a second. Everything else
-// goes wrong at random: other names, other providers, the network. Finds good names that the system resolver answered.
+// fails at random: other names, other providers, the network. It finds good names that the system resolver answered.
 
 import DNSWire
 import TestSupport
@@ -7,7 +7,7 @@ import TestSupport
 @testable import Resolver
 
 struct ProviderPromise {
-    /// What one provider does with one name.
+    /// The behaviour of one provider for one name.
     private enum Habit: CaseIterable {
         case answers
         case hangs
@@ -16,14 +16,14 @@ struct ProviderPromise {
         case leavesItOpen
         case failsWithStatus
         case sendsGarbage
-        /// HTTP 429, with a pause.
+        /// The provider replies with HTTP 429 and a pause.
         case throttles
-        /// A filter's error, with its reason.
+        /// The provider replies with a filter's error and its reason.
         case blocks
         case waitsForPlace
     }
 
-    /// What a provider that cannot be counted on does with every name for a while.
+    /// The behaviour of an unreliable provider for every name during some time.
     private enum Outage: CaseIterable {
         case refusesConnections
         case isSilent
@@ -34,7 +34,7 @@ struct ProviderPromise {
         let at: Instant
         let id: FetchID
         let result: FetchResult
-        /// Of a result that is about the provider.
+        /// The provider, if the result concerns it as a whole.
         let provider: Int?
     }
 
@@ -43,27 +43,27 @@ struct ProviderPromise {
     private(set) var broken: [String] = []
     private(set) var goodReplies = 0
     private(set) var systemReplies = 0
-    /// Answers of the system resolver without one of the two reasons, each with its time and question.
+    /// Answers of the system resolver without a valid reason, each with its time and question.
     private(set) var unfounded: [String] = []
     private(set) var judged = 0
     private var random: SeededRandom
     private let origin: Instant
     private var now: Instant
     private var cache = SimulatedCache()
-    /// Earliest last.
+    /// The results on their way, earliest last.
     private var coming: [Coming] = []
     private var questionOfWaiter: [Waiter: (question: Question, at: Instant)] = [:]
     private var judge: StandInJudge
     private var outages: [Int: (outage: Outage, until: Instant)] = [:]
-    /// Requests that wait for a place, with the time that their answers take then.
+    /// Requests that wait for a place, by the time at which they get one.
     private var waiting: [(at: Instant, id: FetchID, question: Question, number: Int)] = []
     private var waiters: UInt64 = 0
     private let providers: [ProviderTraits]
-    /// The usual time of each provider's answers, in milliseconds.
+    /// The usual latency of each provider in milliseconds.
     private let usualTimes: [Int]
-    /// Providers that keep a promise: their connections never fail.
+    /// The number of reliable providers, whose connections never fail.
     private let reliable: Int
-    /// By good name: the provider that answers it.
+    /// The provider that answers each good name.
     private var keeper: [Name: Int] = [:]
     private var habits: [Name: [Habit]] = [:]
     private var systemTime = 10
@@ -71,11 +71,12 @@ struct ProviderPromise {
 
     private static let domains = 12
     private static let names = 36
-    /// What the system resolver says of every name.
+    /// The system resolver's address for every name.
     private static let lie = Address.v4(0xC000_02DE)
-    /// A network change excuses two seconds, and the second in which a provider then replaces the substitute.
+    /// The time after a network change in which the system resolver may answer: two seconds, and one in which a
+    /// provider then replaces the substitute.
     private static let excuse: Duration = .seconds(3)
-    /// More events than this at one instant mean that a deadline stays in the past.
+    /// The limit of events at one instant; more mean that a deadline stays in the past.
     private static let mostTurns = 10_000
 
     init(seed: UInt64, origin: Instant) {
@@ -106,7 +107,7 @@ struct ProviderPromise {
         try advance(to: now + .seconds(10))
     }
 
-    /// Two thirds of the names are good; the rest has no provider that can be counted on.
+    /// Makes the names. Two thirds of them are good; the rest have no reliable provider.
     private mutating func meetNames() throws {
         for number in 0..<ProviderPromise.names {
             let name = try name(number)
@@ -130,7 +131,7 @@ struct ProviderPromise {
         habits[name] = drawn
     }
 
-    /// Mostly a burst or a little while, sometimes minutes in which everything expires.
+    /// The pause before the next event: mostly short, sometimes minutes in which all answers expire.
     private mutating func pause() -> Int {
         switch Int.random(in: 0..<20, using: &random) {
         case 0..<8: 0
@@ -167,7 +168,7 @@ struct ProviderPromise {
         outages[number] = (outage, now + .seconds(Int.random(in: 2...40, using: &random)))
     }
 
-    /// Names that no provider answers.
+    /// Asks for names that no provider answers.
     private mutating func flood() throws {
         let habit: Habit = Bool.random(using: &random) ? .hangs : .failsAtServer
         let isOneZone = Bool.random(using: &random)
@@ -192,7 +193,7 @@ struct ProviderPromise {
         }
     }
 
-    /// Every deadline and every result on the way comes at its instant.
+    /// Handles every deadline and every result until `target` at its instant.
     private mutating func advance(to target: Instant) throws {
         var turns = 0
         while let next = [resolver.nextDeadline, coming.last?.at, waiting.first?.at].compactMap({ $0 }).min(),
@@ -325,7 +326,7 @@ struct ProviderPromise {
         if source == .system { systemReplies += 1 }
         guard let keeper = keeper[question.name] else { return }
         goodReplies += 1
-        // Two names that hang and nothing else that shows that the provider works: an outage, as far as can be known.
+        // A judged silence counts as an outage: two names hang, and nothing shows that the provider works.
         guard source == .system, now > mayStandInUntil else { return }
         guard !judge.isSilent(keeper, for: question.name, now: now) else { return }
         broken.append("\(question.name) at \(origin.duration(to: now) / .milliseconds(1)) ms")

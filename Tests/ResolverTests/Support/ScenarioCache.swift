@@ -1,17 +1,17 @@
-// The cache as a scenario sees it: what the resolver wants stored, read back with its TTL counted down, and the hits on
-// it. As simple as can be; never evicts.
+// The cache of a scenario: the resolver's stored answers with TTLs that count down, and the hits on them. It is as
+// simple as possible and never evicts.
 
 import DNSWire
 
 @testable import Resolver
 
 struct ScenarioCache: KnownAnswers {
-    /// Clients get answers from it.
+    /// Whether clients get answers from the cache.
     var isUsed = true
 
     private struct Key: Hashable {
         let question: Question
-        /// Provider and system resolver are kept apart, which provider it was does not matter.
+        /// Whether the answer is the system resolver's. All providers share one entry.
         let isSystems: Bool
         let network: UInt32
     }
@@ -21,7 +21,7 @@ struct ScenarioCache: KnownAnswers {
         let storedAt: Instant
         var isAwaited = false
         var hits = 0
-        /// A hit on it was reported as due: once for each answer.
+        /// Whether a hit was reported as due, which happens once for each answer.
         var isReported = false
     }
 
@@ -34,12 +34,12 @@ struct ScenarioCache: KnownAnswers {
 
     private var entries: [Key: Entry] = [:]
     private var network: UInt32 = 0
-    /// Of the last change.
+    /// The network of the last change.
     private var inUse = NetworkID(rawValue: 0)
-    /// The latest first.
+    /// The other networks, the latest first.
     private var otherNetworks: [UInt32] = []
 
-    /// While the network changes, no part of it is served.
+    /// Follows a network event. While the network changes, the cache serves no part.
     mutating func heard(_ news: NetworkEvent) {
         switch news {
         case .changed(let key):
@@ -58,7 +58,7 @@ struct ScenarioCache: KnownAnswers {
         self.network = network.rawValue
     }
 
-    /// - Parameter age: of an answer that comes from somewhere else than an upstream.
+    /// - Parameter age: the age of an answer that does not come from an upstream.
     mutating func store(_ question: Question, _ answer: Answer, isSystems: Bool, age: Duration = .zero, now: Instant) {
         let key = self.key(question, isSystems)
         // Hits that are not counted yet belong to the question, not to the answer.
@@ -66,8 +66,8 @@ struct ScenarioCache: KnownAnswers {
         if !isSystems { entries[self.key(question, true)] = nil }
     }
 
-    /// A client's question: nil unless it can be answered at once, by a provider's answer before the system resolver's.
-    /// With RD=0 (`isCacheOnly`) it leaves no trace.
+    /// The hit for a client's question, a provider's answer before the system resolver's; nil: there is no usable one.
+    /// With RD=0 (`isCacheOnly`), the question leaves no trace.
     mutating func ask(_ question: Question, isCacheOnly: Bool = false, now: Instant) -> Hit? {
         for isSystems in [false, true] {
             let key = self.key(question, isSystems)
@@ -108,7 +108,7 @@ struct ScenarioCache: KnownAnswers {
         }.first { $0.freshness(limits) != .gone }
     }
 
-    /// The time that is left to a provider's answer; nil: there is none.
+    /// The remaining TTL of the provider's answer; nil: there is none.
     func life(of question: Question, now: Instant) -> Duration? {
         entries[key(question, false)].map { .seconds($0.answer.ttlSeconds) - (now - $0.storedAt) }
     }
@@ -125,7 +125,7 @@ struct ScenarioCache: KnownAnswers {
         entries[key(question, isSystems)] = nil
     }
 
-    /// What the daemon's loop does with the news.
+    /// Removes the entries that the daemon's loop removes after this event.
     mutating func forget(behind news: PortalEvent) {
         switch news {
         case .suspected: entries = entries.filter { !PortalNames().cover($0.key.question.name) }
@@ -148,7 +148,7 @@ struct ScenarioCache: KnownAnswers {
         return hits
     }
 
-    /// - Parameter question: nil for all.
+    /// - Parameter question: the question to forget; nil: all.
     mutating func forget(_ question: Question?) {
         entries = question.map { gone in entries.filter { $0.key.question != gone } } ?? [:]
     }

@@ -1,5 +1,5 @@
-// What a scenario says about settings. Everything may be said at the beginning and changed on the way; what is not
-// said stands at its default, except that nothing is refreshed ahead unless a scenario wants it.
+// The settings of a scenario. Each may be given at the beginning and changed later. The rest have their defaults,
+// except that answers are refreshed ahead only if the scenario says so.
 
 import DNSWire
 import TestSupport
@@ -16,17 +16,17 @@ struct ScenarioPolicy {
         policy.prefetches = false
     }
 
-    /// Of any name.
+    /// Whether any name may be refreshed ahead.
     var allowsPrefetch: Bool {
         policy.prefetches || !policy.kept.isEmpty || rules.contains { $0.terms.prefetch == true }
     }
 
-    /// "stands-in WHEN", "order ORDER", "ttl MIN to MAX negative MAX" in seconds, "prefetch [off]", "keep NAME ...",
-    /// "partition NUMBER", "probes [off]", "stale [max-age TIME] [answer-ttl TIME] [client-timeout TIME]
-    /// [recheck TIME]", "patience TIME", "only-listed", "rule NAME ..." with what the rule says,
-    /// "account PROVIDER [exclusive] NAME ...", "link PROVIDER NAME ..." without names for a link that has ended.
+    /// Reads one setting: "stands-in WHEN", "order ORDER", "ttl MIN to MAX negative MAX" in seconds, "prefetch [off]",
+    /// "keep NAME ...", "partition NUMBER", "probes [off]", "stale [max-age TIME] [answer-ttl TIME] [client-timeout
+    /// TIME] [recheck TIME]", "patience TIME", "only-listed", "rule NAME ..." with the terms of the rule, "account
+    /// PROVIDER [exclusive] NAME ...", or "link PROVIDER NAME ...", which has no names if the link has ended.
     ///
-    /// - Returns: false when the line speaks of something else, and nothing of it was read.
+    /// - Returns: false if the line is not about a setting; nothing of it was read then.
     mutating func change(_ line: inout ScenarioLine, providers: [String]) throws -> Bool {
         if line.take("ttl") {
             policy.cache = try cachePolicy(&line)
@@ -108,10 +108,10 @@ struct ScenarioPolicy {
         } while !line.isAtEnd
     }
 
-    /// "NAME" and one or more of "stale on|off", "stale-negative on|off", "prefetch on|off", "probe on|off",
-    /// "allow-private on|off", "stands-in WHEN", "order ORDER", "family FAMILY",
-    /// "resolver httpdns|system|link|PROVIDER|nameserver PROVIDER", "min-ttl TIME", "max-ttl TIME", "fallback ADDRESS"
-    /// (for more addresses, more than once), "expect" and what `expect` reads.
+    /// Reads "NAME" and one or more of "stale on|off", "stale-negative on|off", "prefetch on|off", "probe on|off",
+    /// "allow-private on|off", "stands-in WHEN", "order ORDER", "family FAMILY", "resolver
+    /// httpdns|system|link|PROVIDER|nameserver PROVIDER", "min-ttl TIME", "max-ttl TIME", "fallback ADDRESS" (once for
+    /// each address), "expect" and the words that `expect` reads.
     private func rule(_ line: inout ScenarioLine, _ providers: [String]) throws -> Rule {
         let name = try line.word("a name")
         guard let match = Name(name) else { throw line.error("\"\(name)\" is no name") }
@@ -140,7 +140,7 @@ struct ScenarioPolicy {
         return rule
     }
 
-    /// "cname on|off", "max-ttl TIME" or "within PREFIX"; for more of them, or more networks, more than once.
+    /// Reads "cname on|off", "max-ttl TIME" or "within PREFIX", once for each term and network.
     private func expect(_ line: inout ScenarioLine, _ rule: inout Rule) throws {
         var expectation = rule.terms.expectation ?? RuleExpectation()
         switch try line.word("cname, max-ttl or within") {
@@ -155,7 +155,7 @@ struct ScenarioPolicy {
         rule.terms.expectation = expectation
     }
 
-    /// "PROVIDER [exclusive] NAME|=NAME ...": the names replace those that the provider had.
+    /// Reads "PROVIDER [exclusive] NAME|=NAME ...": the names replace the provider's former ones.
     private func account(_ line: inout ScenarioLine, _ providers: [String]) throws -> AccountNames {
         let provider = try provider(try line.word("a provider"), providers, line)
         let isExclusive = line.take("exclusive")

@@ -1,6 +1,6 @@
-// Runs a scenario on virtual time. Every action must be expected, in its order; every deadline must be a step or lie in
-// a time that is let pass; and at the end nothing may be in flight. What the resolver wants to know of the cache it is
-// told from a model of it: whether that answers clients too, the scenario says.
+// Runs a scenario on virtual time. Every action must be expected, in its order. Every deadline must be a step or lie in
+// a time that passes. At the end nothing may be in flight. A model of the cache informs the resolver; the scenario
+// decides whether it also answers clients.
 
 import DNSWire
 import TestSupport
@@ -32,10 +32,10 @@ struct ScenarioRun {
 
     /// Deadlines are sums of fractions; a scenario writes them to the microsecond.
     private static let rounding: Duration = .microseconds(1)
-    /// In one step. More is a resolver that wakes again and again for nothing.
+    /// The limit of wakes in one step; more mean that the resolver wakes repeatedly without need.
     private static let maxWakes = 5000
 
-    /// - Throws: `ScenarioError` with the line at which the resolver did something else.
+    /// - Throws: `ScenarioError` with the line at which the resolver acted differently.
     static func run(_ script: ScenarioScript) throws {
         var run = ScenarioRun(script)
         try run.takeGiven()
@@ -48,7 +48,7 @@ struct ScenarioRun {
         now = origin
     }
 
-    /// Upstreams, "hosts LINE", "cache", and settings.
+    /// Reads the given lines: upstreams, "hosts LINE", "cache", and settings.
     private mutating func takeGiven() throws {
         var upstreams: [ScenarioLine] = []
         var settings: [ScenarioLine] = []
@@ -112,7 +112,7 @@ struct ScenarioRun {
 
     private func checkTheEnd() throws {
         let lookups = resolver.lookupsInFlight
-        // Planned refreshes and probes are never over.
+        // Planned refreshes and probes never end.
         let plansAhead = policy.allowsPrefetch || policy.policy.probes.isEnabled
         let deadline = lookups == 0 && plansAhead ? nil : resolver.nextDeadline
         guard running.isEmpty, lookups == 0, deadline == nil else {
@@ -129,7 +129,7 @@ struct ScenarioRun {
         var line = given
         now = time
         if line.take("wakes") {
-            // Sleeping through a deadline is all that a clock can do.
+            // A late clock may only pass a deadline.
             if !line.take("late") {
                 try expectWake(time, line)
                 now = resolver.nextDeadline ?? time
@@ -196,7 +196,7 @@ struct ScenarioRun {
         now = end
     }
 
-    /// What the cache has is a client's at once; so the resolver hears only of what is due, or missing.
+    /// Asks for a client. A cached answer reaches the client at once; the resolver learns only of due and missing ones.
     private mutating func ask(_ line: inout ScenarioLine) throws {
         let (waiter, asked, isCacheOnly) = try vocabulary.asked(&line)
         let question = asked.with(resolver.carriedBits(of: asked, now: now))
@@ -208,7 +208,7 @@ struct ScenarioRun {
         if hit.isAwaited { try handle(.servedAgain(question)) }
     }
 
-    /// "NAME TYPE, NAME TYPE ..."
+    /// Reads "NAME TYPE, NAME TYPE ...".
     private mutating func questions(_ line: inout ScenarioLine) throws -> [Question] {
         var questions: [Question] = []
         for var part in line.parts(",") {
@@ -219,7 +219,7 @@ struct ScenarioRun {
         return questions
     }
 
-    /// "NAME TYPE ANSWER old AGE asked RATE, ...", the rate in questions per hour.
+    /// Reads "NAME TYPE ANSWER old AGE asked RATE, ...", with the rate in questions per hour.
     private mutating func restore(_ line: inout ScenarioLine) throws {
         var restored: [RestoredAnswer] = []
         for var part in line.parts(",") {
@@ -240,8 +240,8 @@ struct ScenarioRun {
         try handle(.restored(restored))
     }
 
-    /// "flush NAME TYPE|all", "flush-all-members NAME TYPE|all", "demand-elsewhere NAME TYPE PER-HOUR", "evidence NAME
-    /// ADDRESS" or "answered-from-cache CLIENT"; else nil.
+    /// Reads "flush NAME TYPE|all", "flush-all-members NAME TYPE|all", "demand-elsewhere NAME TYPE PER-HOUR", "evidence
+    /// NAME ADDRESS" or "answered-from-cache CLIENT"; else returns nil.
     private mutating func fromElsewhere(_ line: inout ScenarioLine) throws -> Event? {
         if line.take("flush") { return .forgotten(try forgotten(&line)) }
         if line.take("flush-all-members") { return .flushed(try forgotten(&line)) }
@@ -255,14 +255,14 @@ struct ScenarioRun {
         return .demandElsewhere(question, perSecond: Double(perHour) / 3600)
     }
 
-    /// "NAME TYPE" or "all"
+    /// Reads "NAME TYPE" or "all".
     private mutating func forgotten(_ line: inout ScenarioLine) throws -> QuestionScope {
         let question = line.take("all") ? nil : try vocabulary.newQuestion(&line)
         cache.forget(question)
         return question.map { QuestionScope($0.name, type: $0.type) } ?? .everything
     }
 
-    /// "on" or "off NAME|all [until TIME]"
+    /// Reads "on" or "off NAME|all [until TIME]".
     private func switched(_ line: inout ScenarioLine) throws -> Event {
         if line.take("on") { return .switchedOff([:]) }
         try line.require("off")
@@ -271,8 +271,8 @@ struct ScenarioRun {
         return .switchedOff([name: line.take("until") ? origin + (try line.duration()) : nil])
     }
 
-    /// "UPSTREAM answers [late] [for NAME TYPE] ANSWER", likewise "fails ... FAILURE" and "replies ... RCODE
-    /// [ede CODE]"; late means that the resolver has the result already or does not want it.
+    /// Reads "UPSTREAM answers [late] [for NAME TYPE] ANSWER", likewise "fails ... FAILURE" and "replies ... RCODE [ede
+    /// CODE]". The word "late" means that the resolver already has the result or does not need it.
     private mutating func fetchFinished(_ upstream: String, _ line: inout ScenarioLine) throws -> Event {
         let isAnswer = line.take("answers")
         let isReply = !isAnswer && line.take("replies")
@@ -295,8 +295,8 @@ struct ScenarioRun {
         return .fetchFinished(fetch.id, .failure(failure))
     }
 
-    /// "waits [overdue]", "awaits-fleet", "is-sent", "shares ANSWER" or "deferred until TIME", each with "for NAME
-    /// TYPE" behind the word where it is not clear; else nil. What is shared or deferred ends a fetch that is not sent.
+    /// Reads "waits [overdue]", "awaits-fleet", "is-sent", "shares ANSWER" or "deferred until TIME", each followed by
+    /// "for NAME TYPE" if it is ambiguous; else returns nil. A shared or deferred result ends a fetch that is not sent.
     private mutating func held(_ upstream: String, _ line: inout ScenarioLine) throws -> Event? {
         let words = ["waits", "awaits-fleet", "is-sent", "shares", "deferred"]
         guard let word = words.first(where: { line.take($0) }) else { return nil }
@@ -319,7 +319,8 @@ struct ScenarioRun {
         return .fetchDeferred(fetch.id, until: origin + (try line.duration()))
     }
 
-    /// "throttled PROVIDER for TIME", "unacknowledged PROVIDER" or "over-quota PROVIDER [until TIME]"; else nil.
+    /// Reads "throttled PROVIDER for TIME", "unacknowledged PROVIDER" or "over-quota PROVIDER [until TIME]"; else
+    /// returns nil.
     private func standing(_ line: inout ScenarioLine) throws -> Event? {
         if line.take("throttled") { return try vocabulary.throttled(&line) }
         if line.take("unacknowledged") { return .unacknowledged(try vocabulary.providerID(&line)) }
@@ -328,7 +329,7 @@ struct ScenarioRun {
         return .overQuota(provider, until: line.take("until") ? origin + (try line.duration()) : nil)
     }
 
-    /// "TARGET finds VERDICT [in TIME]", the time being the handshake's.
+    /// Reads "TARGET finds VERDICT [in TIME]", with the time of the handshake.
     private mutating func probeFinished(_ line: inout ScenarioLine) throws -> Event {
         let target = try vocabulary.target(&line)
         guard let index = probes.firstIndex(where: { $0.target == target }) else {
@@ -411,11 +412,11 @@ struct ScenarioRun {
     private struct ExpectedAction {
         let line: ScenarioLine
         let what: Expectation
-        /// Nil: at any instant of the step.
+        /// The time of the action; nil: any instant of the step.
         let when: ClosedRange<Instant>?
     }
 
-    /// What the vocabulary knows, and behind it "between TIME and TIME" for what is spread in time.
+    /// Reads an expectation of the vocabulary, followed by "between TIME and TIME" for actions that are spread in time.
     private func expectedAction(_ line: inout ScenarioLine) throws -> ExpectedAction {
         let whole = line
         let what = try vocabulary.expectation(&line)

@@ -1,17 +1,17 @@
-// What the words of a scenario mean to the resolver. Strict: a word that is not known is an error with its line.
+// The meaning of a scenario's words for the resolver. It is strict: an unknown word is an error with its line.
 
 import DNSWire
 import TestSupport
 
 @testable import Resolver
 
-/// Knows the providers by their names, and the question that is meant where none is written.
+/// The vocabulary with the providers' names, and with the question that lines mean if they state none.
 struct ScenarioVocabulary {
     private(set) var providerNames: [String] = []
     private var questions: Set<Question> = []
     private var questionOfClient: [UInt64: Question] = [:]
 
-    /// An action in the scenario's own words: names where the resolver has numbers.
+    /// An action in the scenario's own words, with names instead of the resolver's numbers.
     enum Expectation: Equatable {
         case fetch(Question, from: String)
         case shadow(Question, from: String)
@@ -49,10 +49,10 @@ struct ScenarioVocabulary {
 
     // MARK: what is given
 
-    /// - Parameter parts: "provider NAME a|addresses|any [batch N] [budget N] [quota N] [shadow PERCENT]" and "system";
-    ///   behind that "plain" for one without TLS, "own-names" for one that `account` gives names, "bare" for one
-    ///   without CNAME records, "billed" for an account, "no-hedge" for one that is asked only after a failure,
-    ///   "nameserver" for one of the operator, and "timeout TIME"; a provider keeps its number wherever it comes.
+    /// - Parameter parts: "provider NAME a|addresses|any [batch N] [budget N] [quota N] [shadow PERCENT]" and "system".
+    ///   A provider may also have "plain" (no TLS), "own-names" (`account` gives it names), "bare" (no CNAME records),
+    ///   "billed" (an account), "no-hedge" (asked only after a failure), "nameserver" (one of the operator), and
+    ///   "timeout TIME". A provider keeps its number in every list.
     mutating func upstreams(_ parts: [ScenarioLine]) throws -> Event {
         var providers: [ProviderTraits] = []
         var hasSystem = false
@@ -98,14 +98,15 @@ struct ScenarioVocabulary {
         return setting
     }
 
-    /// "NAME" of a provider.
+    /// Reads the "NAME" of a provider.
     func providerID(_ line: inout ScenarioLine) throws -> ProviderID {
         let name = try line.word("a provider's name")
         guard let number = providerNames.firstIndex(of: name) else { throw line.error("no provider \"\(name)\"") }
         return ProviderID(number)
     }
 
-    /// "unsettled", "unchanged", "changed NUMBER", "forgotten NUMBER", "unreachable PROVIDER ..." or "reachable": all.
+    /// Reads "unsettled", "unchanged", "changed NUMBER", "forgotten NUMBER", "unreachable PROVIDER ..." or "reachable",
+    /// which means all providers.
     func network(_ line: inout ScenarioLine) throws -> NetworkEvent {
         switch try line.word("what becomes of the network") {
         case "unsettled": return .changing
@@ -123,21 +124,21 @@ struct ScenarioVocabulary {
 
     // MARK: what happens and what is expected
 
-    /// "PROVIDER NAME TYPE ANSWER"
+    /// Reads "PROVIDER NAME TYPE ANSWER".
     mutating func volunteered(_ line: inout ScenarioLine) throws -> Event {
         let provider = try providerID(&line)
         let question = try newQuestion(&line)
         return .volunteered(question, try answer(&line, to: question), provider)
     }
 
-    /// "PROVIDER for TIME"
+    /// Reads "PROVIDER for TIME".
     func throttled(_ line: inout ScenarioLine) throws -> Event {
         let provider = try providerID(&line)
         try line.require("for")
         return .throttled(provider, for: try line.duration())
     }
 
-    /// "NUMBER asks NAME TYPE"; "NUMBER asks cache NAME TYPE" with RD=0.
+    /// Reads "NUMBER asks NAME TYPE", or "NUMBER asks cache NAME TYPE" with RD=0.
     mutating func asked(_ line: inout ScenarioLine) throws -> (Waiter, Question, isCacheOnly: Bool) {
         let waiter = Waiter(try line.number("a client's number"))
         try line.require("asks")
@@ -147,19 +148,19 @@ struct ScenarioVocabulary {
         return (waiter, question, isCacheOnly)
     }
 
-    /// "NAME TYPE" of which later lines may speak.
+    /// Reads "NAME TYPE"; later lines may refer to the question.
     mutating func newQuestion(_ line: inout ScenarioLine) throws -> Question {
         let question = try question(&line)
         questions.insert(question)
         return question
     }
 
-    /// "fetch UPSTREAM", "shadow PROVIDER", "abandon UPSTREAM", "store ANSWER from SOURCE", each with "for NAME TYPE"
-    /// behind the first word where it is not clear, likewise "rearrange ANSWER from SOURCE", "remove" and "await from
-    /// SOURCE"; "reply CLIENT ANSWER from SOURCE", where the source may be the cache; "reply CLIENT ANSWER stale by
-    /// timeout|failure|recheck|cache-only|other-network [ede 19]"; "fail CLIENT ede CODE [YXDOMAIN|REFUSED]"; "probe
-    /// TARGET"; "refuse ADDRESS REASON"; "diverged ADDRESS from SOURCE against ADDRESS from SOURCE";
-    /// "contradicted from SOURCE"; "withdraw from SOURCE"; "portal NEWS".
+    /// Reads one action: "fetch UPSTREAM", "shadow PROVIDER", "abandon UPSTREAM" or "store ANSWER from SOURCE", each
+    /// with "for NAME TYPE" after the first word if it is ambiguous; likewise "rearrange ANSWER from SOURCE", "remove"
+    /// and "await from SOURCE"; "reply CLIENT ANSWER from SOURCE", where the source may be the cache; "reply CLIENT
+    /// ANSWER stale by timeout|failure|recheck|cache-only|other-network [ede 19]"; "fail CLIENT ede CODE
+    /// [YXDOMAIN|REFUSED]"; "probe TARGET"; "refuse ADDRESS REASON"; "diverged ADDRESS from SOURCE against ADDRESS from
+    /// SOURCE"; "contradicted from SOURCE"; "withdraw from SOURCE"; "portal NEWS".
     func expectation(_ line: inout ScenarioLine) throws -> Expectation {
         switch try line.word("what is expected") {
         case "fetch": return .fetch(try meantQuestion(&line), from: try upstreamName(&line))
@@ -198,7 +199,7 @@ struct ScenarioVocabulary {
         }
     }
 
-    /// "suspected", "redirects NAME", "ended verified|network|upstreams|time".
+    /// Reads "suspected", "redirects NAME" or "ended verified|network|upstreams|time".
     private func portalNews(_ line: inout ScenarioLine) throws -> PortalEvent {
         let ends: [String: PortalEnd] = [
             "verified": .verified, "network": .networkChanged, "upstreams": .upstreamsChanged, "time": .timeLimit,
@@ -225,7 +226,8 @@ struct ScenarioVocabulary {
         return .replyExpired(client, RenderedAnswer(answer, to: question), cause, extendedError: extendedError)
     }
 
-    /// "PROVIDER [FAILURE]": as many failures in a row as do not open the circuit breaker yet; the next one does.
+    /// Reads "PROVIDER [FAILURE]": as many successive failures as possible without opening the circuit breaker; the
+    /// next one opens it.
     func earlierFailures(_ line: inout ScenarioLine) throws -> [(ProviderID, FetchFailure, Name)] {
         let provider = try providerID(&line)
         let word = line.isAtEnd ? "refused" : try line.word("a failure")
@@ -236,7 +238,7 @@ struct ScenarioVocabulary {
         }
     }
 
-    /// "RCODE [ede CODE]"
+    /// Reads "RCODE [ede CODE]".
     func nameFailure(_ line: inout ScenarioLine) throws -> NameFailure {
         let codes = [ResponseCode.serverFailure, .refused, .nameShouldNotExist]
         let word = try line.word("a response code")
@@ -255,7 +257,7 @@ struct ScenarioVocabulary {
         return name
     }
 
-    /// "off", or "PREFIX ...", the best first.
+    /// Reads "off" or "PREFIX ...", the best first.
     func prefixes(_ line: inout ScenarioLine) throws -> [NAT64Prefix] {
         if line.take("off") { return [] }
         var prefixes: [NAT64Prefix] = []
@@ -275,7 +277,7 @@ struct ScenarioVocabulary {
         return address
     }
 
-    /// "ADDRESS [for NAME]", at port 443; the name may be left out while the scenario has only one.
+    /// Reads "ADDRESS [for NAME]", at port 443; the name may be left out while the scenario has only one.
     func target(_ line: inout ScenarioLine) throws -> ProbeTarget {
         let address = try address(&line)
         if line.take("for") { return ProbeTarget(try name(&line), address, port: 443) }
@@ -298,7 +300,7 @@ struct ScenarioVocabulary {
         return Question(name, type, dnssec: dnssec)
     }
 
-    /// "for NAME TYPE"; may be left out while the scenario has only one question.
+    /// Reads "for NAME TYPE", which may be left out while the scenario has only one question.
     func meantQuestion(_ line: inout ScenarioLine) throws -> Question {
         if line.take("for") { return try question(&line) }
         guard let only = questions.first, questions.count == 1 else { throw line.error("say for which question") }
@@ -311,7 +313,7 @@ struct ScenarioVocabulary {
         return name
     }
 
-    /// `nxdomain`, `nodata` or `unproven`, each bare or with "ttl N", "soa TTL MINIMUM" or "zone NAME ttl N"; or
+    /// Reads `nxdomain`, `nodata` or `unproven`, each alone or with "ttl N", "soa TTL MINIMUM" or "zone NAME ttl N"; or
     /// records with "ttl N", joined by "and": addresses, "alias TARGET", "name TARGET" (PTR), "signature TYPE" (RRSIG),
     /// "text WORD" (any other type).
     func answer(_ line: inout ScenarioLine, to question: Question) throws -> Answer {

@@ -1,5 +1,5 @@
-// A plain model of the cache for the simulation: what was stored last, by question and kind of source, and how often it
-// was read. Never evicts.
+// A plain model of the cache for the simulation: the latest answers by question and kind of source, and their hits. It
+// never evicts.
 
 import DNSWire
 
@@ -41,7 +41,7 @@ struct SimulatedCache: KnownAnswers {
 
     private var entries: [Key: Entry] = [:]
     private var network: UInt32 = 0
-    /// The latest first.
+    /// The other networks, the latest first.
     private var otherNetworks: [UInt32] = []
 
     mutating func change(to key: NetworkID) {
@@ -89,7 +89,7 @@ struct SimulatedCache: KnownAnswers {
         return .none(expired: expired(question, within: Freshness.Limits(maxAgeSeconds: 0), now: now))
     }
 
-    /// Whether it may be given is the resolver's to judge.
+    /// The expired answer; the resolver decides whether to use it.
     func expired(
         _ question: Question, within limits: @autoclosure () -> Freshness.Limits, now: Instant
     ) -> AgedAnswer? {

@@ -1,5 +1,5 @@
-// The networks of the simulation: which one is in use, whether that is known, and where routes lead. Every address
-// tells on which network it was said, so that one that strays into another is seen.
+// The networks of the simulation: the one in use, whether it is known, and the reachable providers. Every address
+// encodes the network of its answer, so that a stray one is detected.
 
 import DNSWire
 import TestSupport
@@ -12,10 +12,10 @@ struct SimulatedNetworks {
     private(set) var unreachable: Set<ProviderID> = []
     private(set) var changes = 0
 
-    /// As many as are remembered, so that none is forgotten but by `forgotten`.
+    /// The keys of the networks, as many as the resolver remembers, so that only `forgotten` removes one.
     private static let keys = 1...UInt32(Bounds.maxNetworks)
 
-    /// What happens next; whatever is held of a network that is forgotten has to go.
+    /// The next event. The caller has to drop its state of a forgotten network.
     mutating func next(_ providers: [ProviderID], _ random: inout SeededRandom) -> NetworkEvent {
         guard isSettled else {
             isSettled = true
@@ -46,12 +46,12 @@ struct SimulatedNetworks {
         return .changed(NetworkID(rawValue: present))
     }
 
-    /// The last bits of an address but two, which say what probes find.
+    /// The number with the network's key in bits 2 to 5; the two bits below decide the probe's verdict.
     func tagged(_ number: UInt32) -> UInt32 { number & ~0x3C | present << 2 }
 
     static func network(of address: Address) -> UInt32 { UInt32(address.bytes.last ?? 0) >> 2 & 0xF }
 
-    /// What is stored, or given as fresh.
+    /// Checks that a stored or fresh answer belongs to the network in use.
     func check(_ question: Question, _ answer: Answer) throws {
         for address in answer.addresses where SimulatedNetworks.network(of: address) != present {
             throw SimulationAccount.Broken(description: "\(question): \(address) is not of network \(present)")
@@ -65,7 +65,7 @@ struct SimulatedNetworks {
         try check(question, answer)
     }
 
-    /// What is given after its time is of this network, or said to be of another.
+    /// Checks that an expired answer belongs to the network in use, or is reported as another network's.
     func check(_ question: Question, _ expired: ExpiredAnswer, _ cause: StaleCause) throws {
         if cause == .otherNetwork, expired.answer.isNegative {
             throw SimulationAccount.Broken(description: "\(question): a \"no\" of another network")

@@ -1,5 +1,5 @@
-// The servers of the simulation and the probes of them: what each address is never changes, some probes are never heard
-// of again. Holds every probe against the bounds, and every answer against what was found.
+// The servers of the simulation and the probes of them: an address never changes its behaviour, and some probes never
+// end. It checks every probe against the bounds, and every answer against the verdicts.
 
 import DNSWire
 import TestSupport
@@ -8,7 +8,7 @@ import TestSupport
 
 struct SimulatedProbes {
     private var running: [ProbeID: ProbeTarget] = [:]
-    /// Ends on their way, the earliest last.
+    /// The ends of probes on their way, earliest last.
     private var coming: [(at: Instant, id: ProbeID, result: ProbeResult)] = []
     private var found: [ProbeTarget: Verdict] = [:]
     private var begunAt: [Instant] = []
@@ -19,7 +19,7 @@ struct SimulatedProbes {
 
     var next: Instant? { coming.last?.at }
 
-    /// Four for each name on each network, in a part of the Internet of the name's own.
+    /// The address by number: four for each name on each network, in a part of the Internet of the name's own.
     static func address(_ question: Question, _ number: UInt32, on network: UInt32) -> Address {
         let mark = mark(question.name) & 0xFFFF
         guard question.type == .aaaa else { return .v4(0x1400_0000 | mark << 8 | network << 2 | number % 4) }
@@ -28,7 +28,7 @@ struct SimulatedProbes {
 
     private static func mark(_ name: Name) -> UInt32 { name.wire.reduce(5381) { $0 &* 33 &+ UInt32($1) } }
 
-    /// Each name has one address of each kind; of some names none is verified.
+    /// The server's verdict. Each name has one address of each kind; some names have no verified one.
     private static func verdict(_ target: ProbeTarget) -> Verdict {
         let kinds: [Verdict] = [
             mark(target.name) % 3 == 0 ? .untrusted : .verified, .nameMismatch, .refused, .tlsAlert,
@@ -36,7 +36,7 @@ struct SimulatedProbes {
         return kinds[Int(target.address.bytes.last ?? 0) % kinds.count]
     }
 
-    /// Known to be no good, or to become that.
+    /// Whether every address of the answer is dead or mismatched.
     static func leadsNowhere(_ name: Name, _ answer: Answer) -> Bool {
         answer.addresses.allSatisfy { address in
             let verdict = verdict(ProbeTarget(name, address, port: 443))
@@ -54,7 +54,7 @@ struct SimulatedProbes {
         running[id] = target
         try require(running.count <= Bounds.maxProbes, "too many probes")
         begunAt = begunAt.filter { now - $0 < .seconds(1) } + [now]
-        // What was saved up in a second beside this second's.
+        // A second may also use the budget that the one before saved up.
         try require(begunAt.count <= 2 * Bounds.probesPerSecond, "too many probes in a second")
         guard Int.random(in: 0..<20, using: &random) > 0 else { return }
         var result = ProbeResult(SimulatedProbes.verdict(target))
@@ -70,7 +70,7 @@ struct SimulatedProbes {
         return (last.id, last.result)
     }
 
-    /// Of a network that comes back not all names are remembered.
+    /// Drops the verdicts for names that the resolver has forgotten on a network that is in use again.
     mutating func cameBack(_ network: NetworkID, knowing names: [Name]) {
         let names = Set(names)
         found = found.filter {
@@ -78,18 +78,19 @@ struct SimulatedProbes {
         }
     }
 
-    /// What the resolver has forgotten is not held against it.
+    /// Drops the verdicts of a network that the resolver has forgotten.
     mutating func forget(_ network: NetworkID) {
         found = found.filter { SimulatedNetworks.network(of: $0.key.address) != network.rawValue }
     }
 
-    /// Before what follows from it.
+    /// Records a result before the resolver handles it.
     mutating func ended(_ target: ProbeTarget, _ result: ProbeResult) {
         running = running.filter { $0.value != target }
         if result.verdict != .unprobed { found[target] = result.verdict }
     }
 
-    /// Certificates say nothing about a name of which no address is verified on that network.
+    /// Whether a verified address of the name is known on the network of these addresses. Without one, certificates
+    /// prove nothing.
     private func wasVerified(_ name: Name, _ mismatched: [Address]) -> Bool {
         let networks = Set(mismatched.map { SimulatedNetworks.network(of: $0) })
         return found.contains {
@@ -98,7 +99,7 @@ struct SimulatedProbes {
         }
     }
 
-    /// What clients are to get.
+    /// Checks an answer for clients.
     mutating func check(_ question: Question, _ answer: Answer, isRearranged: Bool = false) throws {
         if isRearranged { rearranged += 1 }
         guard question.type.isAddress, answer.kind == .records else { return }

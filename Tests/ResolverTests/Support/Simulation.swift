@@ -1,5 +1,6 @@
-// A world that goes wrong at random, from one seed, on a virtual clock: questions, answers, failures, silence, outages,
-// late and repeated results, sleeps, changes of upstreams, files and settings. `SimulationAccount` judges what is done.
+// A world with random faults from one seed, on a virtual clock: questions, answers, failures, silence, outages, late
+// and repeated results, sleeps, changes of upstreams, files and settings. `SimulationAccount` checks the resolver's
+// actions.
 
 import DNSWire
 import TestSupport
@@ -20,18 +21,18 @@ struct Simulation {
     private let isRoaming: Bool
     private let hasFamilies: Bool
     private var policy: Policy
-    /// Results on their way, the earliest last.
+    /// The results on their way, earliest last.
     private var coming: [(at: Instant, id: FetchID, result: FetchResult)] = []
-    /// Until then these upstreams are silent.
+    /// The ends of the upstreams' silence.
     private var silentUntil: [Upstream: Instant] = [:]
     private var waiters: UInt64 = 0
 
-    /// Of the cache while the network changes: nothing is stored there.
+    /// The cache's key while the network changes; nothing is stored there.
     private static let transit = NetworkID(rawValue: .max)
     private static let names = (0..<40).map { "n\($0).example" } + ["localhost", "printer", "nas.local", "x.invalid"]
     private static let types: [RecordType] = [.a, .a, .a, .aaaa, .mx]
 
-    /// - Parameter origin: virtual time has to begin somewhere; the same for runs that are compared.
+    /// - Parameter origin: the begin of the virtual time; it is the same for compared runs.
     init(
         seed: UInt64, probing: Bool = false, roaming: Bool = false, families: Bool = false,
         order: UpstreamOrder = .providersFirst, origin: Instant
@@ -48,8 +49,8 @@ struct Simulation {
 
     private var now: Instant { origin + elapsed }
 
-    /// n0 to n4 have rules; n2 to n4 are the names without stale, without prefetch, and with addresses of last resort.
-    /// With families, n5 to n24 have one.
+    /// The policy: n0 to n4 have rules; n2 to n4 are the names without stale, without prefetch, and with addresses of
+    /// last resort. With families, n5 to n24 have one.
     private static func policy(seed: UInt64, hasFamilies: Bool) -> Policy {
         var policy = Policy()
         policy.stale.maxAgeSeconds = 600
@@ -73,7 +74,7 @@ struct Simulation {
 
     private static let lowestOfRule: UInt32 = 120
 
-    /// So many events, and then the end: nothing new happens until nothing is left.
+    /// Makes `steps` events, and then waits until nothing is in flight.
     mutating func run(steps: Int) throws {
         try handle(.policyChanged(policy))
         try changeUpstreams()
@@ -120,7 +121,7 @@ struct Simulation {
         case 15..<30:
             if let id = account.spent.randomElement(using: &random) { try handle(.fetchFinished(id, .failure(.reset))) }
         case 30:
-            // More questions at once than there may be.
+            // The burst has more questions than the limit of lookups.
             for number in 0..<1100 { try ask("burst\(number).example", .a) }
         case 31..<36: try remember()
         case 36..<45: silence()
@@ -153,8 +154,9 @@ struct Simulation {
         }
     }
 
-    /// The cache must have nothing of a family that a rule excludes, and no address beside a preferred one. Probes
-    /// may have found a preferred one dead, and the system resolver's displaces none of a provider.
+    /// Checks the rule of the address family: the cache holds no answer of an excluded family, and no address beside a
+    /// preferred one. Exempt are preferred addresses that probes may have found dead, and answers of the system
+    /// resolver beside a provider's.
     private func checkFamily(_ question: Question, _ answer: Answer) throws {
         switch policy.of(question.name).treatment(of: question.type) {
         case .ordinary: break
@@ -177,14 +179,14 @@ struct Simulation {
         return Question(name, type)
     }
 
-    /// Operators' orders, and what a former life has left.
+    /// Makes an operator's order, or restores answers of an earlier run.
     private mutating func remember() throws {
         let questions = try Simulation.names.filter { _ in chance(4) }.map { try question($0, .a) }
         switch Int.random(in: 0..<4, using: &random) {
         case 0: try handle(.requested(questions))
         case 1:
             for question in questions {
-                // The daemon flushes both; the other seeds were found without.
+                // The daemon flushes the cache as well. Runs without probes leave it, as when their seeds failed.
                 if policy.probes.isEnabled { cache.remove(question) }
                 try handle(.forgotten(QuestionScope(question.name, type: .a)))
             }
@@ -224,7 +226,7 @@ struct Simulation {
         if case .changed(let key) = news { probes.cameBack(key, knowing: resolver.judgedNames) }
     }
 
-    /// Another part of the cache may be served.
+    /// Reports the waiting clients that another part of the cache can answer.
     private mutating func answerFromCache() throws {
         let waiting = account.waitingQuestions.filter {
             if case .fresh = cache.ask($0.value, now: now) { true } else { false }
@@ -238,7 +240,7 @@ struct Simulation {
         account.slept += slept
     }
 
-    /// Some upstreams, now and then all.
+    /// Silences some upstreams, and sometimes all.
     private mutating func silence() {
         let until = now + .milliseconds(Int.random(in: 0...20_000, using: &random))
         let all = chance(3)
@@ -247,7 +249,7 @@ struct Simulation {
         }
     }
 
-    /// The last but one is paid by the question, the last is a shadow.
+    /// The traits of a provider: number 6 is paid by the question, number 7 is a shadow.
     private static func traits(_ number: Int) -> ProviderTraits {
         let kinds: [ProviderTraits.Types] = [.a, .addresses, .any]
         return ProviderTraits(
@@ -262,7 +264,7 @@ struct Simulation {
         try handle(.upstreamsChanged(providers: providers, hasSystem: hasSystem))
     }
 
-    /// Every deadline and every result on the way comes at its instant.
+    /// Handles every deadline and every result until `target` at its instant.
     private mutating func advance(to target: Instant) throws {
         var turns = 0
         while let next = nextInstant, next <= target {
@@ -277,7 +279,7 @@ struct Simulation {
         elapsed = max(elapsed, target - origin)
     }
 
-    /// As the daemon's loop: what time brings first, then one result.
+    /// Handles one event: a deadline before a result, as the daemon's loop does.
     private mutating func turn() throws {
         if let deadline = resolver.nextDeadline, deadline <= now { return try handle(.timePassed) }
         if let probe = probes.takeNext(now: now) {
@@ -314,7 +316,7 @@ struct Simulation {
         question?.name == Name("n0.example") ? lowestOfRule : 0
     }
 
-    /// At one instant: more than can be due at once.
+    /// The limit of events at one instant, more than can be due at once.
     private static let mostTurns = 5000
 
     private mutating func fate(of question: Question, _ upstream: Upstream, _ id: FetchID) -> SimulationAccount.Fate {
@@ -329,7 +331,7 @@ struct Simulation {
             first = min(first ?? at, at)
         }
         guard case .success(let answer) = result, answer.kind != .ambiguousEmpty, let first else { return .fails }
-        // What is known to lead nowhere, and what knows no address, need not be used.
+        // An answer may go unused if its addresses are known to be dead or mismatched, or if it has none.
         if policy.probes.isEnabled, SimulatedProbes.leadsNowhere(question.name, answer) { return .misleads }
         return .answers(first)
     }
@@ -340,9 +342,9 @@ struct Simulation {
         case 0 where chance(3):
             let codes = [ResponseCode.serverFailure, .refused, .nameShouldNotExist, .notImplemented]
             return .nameFailed(NameFailure(codes.randomElement(using: &random) ?? .refused))
-        // Rarely what costs a provider an hour.
+        // A failure that pauses a provider for an hour is rare.
         case 0..<3: return .failure(chance(50) ? .account : failures.randomElement(using: &random) ?? .timeout)
-        // Nameservers never leave it open whether a name exists.
+        // Nameservers always prove whether a name exists.
         case 3 where upstream != .system: return .success(Answer(negative: .ambiguousEmpty))
         case 4..<6: return .success(Answer(negative: .noSuchName, ttlSeconds: .random(in: 0...900, using: &random)))
         default:

@@ -1,4 +1,5 @@
-// What the resolver owes to the simulation's clients and upstreams: kept beside it, and held against every action.
+// The resolver's obligations to the simulation's clients and upstreams: an independent record that is compared with
+// every action.
 
 import DNSWire
 
@@ -14,14 +15,14 @@ struct SimulationAccount {
         let upstream: Upstream
         let fate: Fate
         let startedAt: Instant
-        /// The provider's first reply since then ended a silence.
+        /// Whether the provider's first reply since the start of the fetch ended a silence.
         var sawSilenceEnd: Bool?
     }
 
-    /// What will come of a request; known from its begin.
+    /// The result of a request, known at its start.
     enum Fate: Equatable {
         case answers(Instant)
-        /// With addresses that lead nowhere: what another source says is used only after a probe has verified it.
+        /// The answer's addresses are unusable. Another source's answer is used only after a probe has verified it.
         case misleads
         case fails
     }
@@ -40,53 +41,53 @@ struct SimulationAccount {
         let candidates: [ProviderID]
         let hasSystem: Bool
         let upstreamChanges: Int
-        /// For clients who have waited already.
+        /// Whether its clients have waited before.
         let isStartedAnew: Bool
         let isRefresh: Bool
-        /// The hosts file now covers its name: no upstream is queried any more.
+        /// Whether the hosts file now covers its name, so that no upstream is queried any more.
         var isLocalNow = false
-        /// A provider was reached and had no answer, or the daemon had no room for a request.
+        /// Whether a provider was reached and had no answer, or the daemon had no room for a request.
         var hasVerdict = false
-        /// Their requests found no place, and may be sent again.
+        /// The upstreams whose requests found no place and may be sent again.
         var withoutPlace: Set<Upstream> = []
         var asked: [Upstream: Fate] = [:]
         var running = 0
     }
 
-    /// In all, so far: time in which nothing was done.
+    /// The total time of sleeps so far.
     var slept: Duration = .zero
     private(set) var running: [FetchID: Fetch] = [:]
     private(set) var shadows: [FetchID: ProviderID] = [:]
-    /// Of those the ones that were begun since the upstreams changed, shadow providers' left out.
+    /// The background measurements since the last change of upstreams, without those of shadow providers.
     private var explored: [FetchID] = []
     private(set) var spent: [FetchID] = []
     private var debts: [Waiter: Debt] = [:]
     private var lookups: [Question: Lookup] = [:]
     private var fetches: Set<FetchID> = []
-    /// When what upstreams have said ends at the latest.
+    /// The latest expiry of the upstreams' answers by question.
     private var goodUntil: [Question: Instant] = [:]
     private var refreshesOf: [Upstream: [Instant]] = [:]
-    /// Every question of the last second, for providers that are paid by the question.
+    /// The questions of the last second by provider, for those that are paid by the question.
     private var questionsOf: [ProviderID: [Instant]] = [:]
-    /// When they wanted to be left alone last, or had to be.
+    /// The providers that are left alone at present; below, the last such time of each.
     private var leftAlone: [ProviderID] = []
     private var leftAloneAt: [ProviderID: Instant] = [:]
     private var pausedUntil: [ProviderID: Instant] = [:]
-    /// By name: providers that do not serve it.
+    /// The providers that do not serve a name.
     private var refusers: [Name: Set<ProviderID>] = [:]
     private var providers: [ProviderTraits] = []
     private var hasSystem = false
     private var repliedAt: [ProviderID: Instant] = [:]
     private var unreachable: Set<ProviderID> = []
     private var upstreamChanges = 0
-    /// In the event in hand.
+    /// The question of the current event.
     private var askedNow: Question?
     private var isMoving = false
     private var hasVerdict = false
     private var moves = 0
     private var touched: [Question] = []
     var isSystemFirst = false
-    /// A lookup gave its place to another one.
+    /// Whether a lookup gave up its place for another one.
     var hasDisplaced = false
 
     var waiting: Int { debts.count }
@@ -104,7 +105,7 @@ struct SimulationAccount {
         upstreamChanges += 1
         refreshesOf = [:]
         explored = []
-        // A provider that was removed and comes back has no history.
+        // A provider that was removed and added again has no history.
         pausedUntil = pausedUntil.filter { paused in providers.contains { $0.id == paused.key } }
         questionsOf = questionsOf.filter { asked in providers.contains { $0.id == asked.key } }
     }
@@ -127,14 +128,14 @@ struct SimulationAccount {
         if providers.contains(where: { $0.id == provider }) { pausedUntil[provider] = instant }
     }
 
-    /// Every lookup begins anew.
+    /// Follows a network change: every lookup begins anew.
     mutating func networkChanged() {
         lookups = [:]
         isMoving = true
         moves += 1
     }
 
-    /// Lookups that have waited for the end of the change begin anew.
+    /// Lookups that waited for the end of the change begin anew.
     mutating func networkUnchanged() { isMoving = true }
 
     /// A lookup that a verdict causes starts at once; its cost delays later refreshes.
@@ -160,7 +161,7 @@ struct SimulationAccount {
         debts[waiter] = Debt(question: question, at: now, expired: expired, slept: slept, moves: moves)
     }
 
-    /// Everything that an upstream says ends by itself; `lowest` is what a rule makes of it.
+    /// Records an answer. It ends with its TTL, which a rule may raise to `lowest`.
     mutating func delivered(_ id: FetchID, _ answer: Answer?, lowest: UInt32, now: Instant) {
         if shadows.removeValue(forKey: id) != nil { spent.append(id) }
         guard let fetch = end(id), let answer else { return }
@@ -169,19 +170,20 @@ struct SimulationAccount {
         goodUntil[fetch.question] = max(goodUntil[fetch.question] ?? end, end)
     }
 
-    /// A provider replied about the name without an answer, or not in time: the system resolver need not stand in.
+    /// Records a provider's reply about the name without an answer, or a late one: the system resolver need not answer
+    /// in its place.
     mutating func reached(_ id: FetchID) {
         guard let fetch = running[id], fetch.upstream != .system else { return }
         lookups[fetch.question]?.hasVerdict = true
     }
 
-    /// The request found no place: it may be sent again.
+    /// Records that the request found no place: it may be sent again.
     mutating func foundNoPlace(_ id: FetchID) {
         guard let fetch = running[id], fetch.upstream != .system else { return }
         lookups[fetch.question]?.withoutPlace.insert(fetch.upstream)
     }
 
-    /// A provider has replied, be it without an answer.
+    /// Records any reply of a provider, even one without an answer.
     mutating func replied(_ id: FetchID, now: Instant) {
         guard let provider = provider(of: id) else { return }
         let wasSilent = repliedAt[provider].map { now - $0 >= Bounds.silentFloor } ?? true
@@ -191,9 +193,9 @@ struct SimulationAccount {
         repliedAt[provider] = now
     }
 
-    /// Ends the event in hand: lookups without requests in flight have ended.
+    /// Ends the current event: lookups without requests in flight have ended.
     ///
-    /// - Parameter notAsked: the providers that are left alone just now.
+    /// - Parameter notAsked: the providers that are left alone at present.
     mutating func settled(without notAsked: [ProviderID], now: Instant) {
         askedNow = nil
         isMoving = false
@@ -219,8 +221,7 @@ struct SimulationAccount {
             try require(!unreachable.contains(provider), "\(provider) is not reachable")
             try checkAppetite(provider, question, now: now)
         }
-        // A lookup may end and another one begin within one event.
-        // A lookup repeats a failure that may pass.
+        // A lookup may end and another one begin within one event. A lookup repeats a transient failure.
         let mayBeAskedAgain =
             lookups[question]?.withoutPlace.contains(upstream) == true || lookups[question]?.asked[upstream] == .fails
         let hasEnded =
@@ -235,7 +236,7 @@ struct SimulationAccount {
         running[id] = Fetch(question: question, upstream: upstream, fate: fate, startedAt: now)
     }
 
-    /// A provider that wants to be asked less is asked only when every other one that could be was asked.
+    /// Checks that a provider with a pause or a quota is asked only after all other usable ones.
     private mutating func checkAppetite(_ provider: ProviderID, _ question: Question, now: Instant) throws {
         let lookup = lookups[question]
         let others = providers.filter {
@@ -245,7 +246,7 @@ struct SimulationAccount {
                 && (pausedUntil[$0.id] ?? now) <= now
         }
         let isLastResort =
-            // A lookup goes on with the providers that it began with.
+            // A lookup continues with the providers of its start.
             lookup.map { $0.upstreamChanges != upstreamChanges } ?? false
             || !(lookup?.hasSystem ?? hasSystem) || lookup?.asked[.system] != nil
             // A lookup asks again, after a pause without requests.
@@ -256,18 +257,18 @@ struct SimulationAccount {
         guard let most = providers.first(where: { $0.id == provider })?.questionsPerSecond else { return }
         let recent = questionsOf[provider, default: []].filter { now - $0 < .seconds(1) } + [now]
         questionsOf[provider] = recent
-        // What was saved up in a second beside this second's.
+        // A second may also use the quota that the one before saved up.
         try require(isLastResort || recent.count <= 2 * most, "\(recent.count) questions in a second for \(provider)")
     }
 
     private mutating func lookupBegun(_ question: Question, _ upstream: Upstream, now: Instant) throws {
         let isLocal = LocalNames.route(question, .none) != .anywhere
-        // Providers with a quota of queries need not be queried.
+        // Lookups need not query providers with a quota.
         let candidates = providers.filter {
             $0.supports(question.kind) && $0.shadowShare == nil && $0.questionsPerSecond == nil && !isLocal
                 && !unreachable.contains($0.id)
         }
-        // Its clients may have waited first: for the end of another lookup's trial, or of a change of the network.
+        // Its clients may have waited before: for the end of another lookup's trial, or of a network change.
         let isAskedNow = question == askedNow || question.otherFamily == askedNow
         let hasWaited = !isAskedNow && debts.values.contains { $0.question == question }
         lookups[question] = Lookup(
@@ -278,12 +279,12 @@ struct SimulationAccount {
         else { return }
         let recent = refreshesOf[upstream, default: []].filter { now - $0 < .seconds(1) } + [now]
         refreshesOf[upstream] = recent
-        // What was paid for may come late, when as much is saved up again.
+        // A refresh that was paid for may come late, when as much budget is saved up again.
         let most = Double(traits.budgetPerSecond) * (1 + 2 * Bounds.budgetBurst)
         try require(Double(recent.count) <= most, "\(recent.count) refreshes in a second for \(upstream)")
     }
 
-    /// Beside a lookup, whose clients and answers it is nothing to.
+    /// Records a background measurement, which affects no client and no answer.
     mutating func shadow(_ id: FetchID, _ question: Question, _ provider: ProviderID, now: Instant) throws {
         try require(fetches.insert(id).inserted, "a fetch ID comes twice")
         let traits = providers.first { $0.id == provider }
@@ -317,7 +318,9 @@ struct SimulationAccount {
         return fetch
     }
 
-    /// - Parameter source: nil: the cache. What a lookup gives without any TTL is for those who ask during it.
+    /// Checks the TTL of a reply. An answer without a TTL is only for the clients that ask during its lookup.
+    ///
+    /// - Parameter source: the source of the answer; nil: the cache.
     func given(_ question: Question, ttlSeconds: UInt32, _ source: Source?, now: Instant) throws {
         guard source != .local, source != .fallback, ttlSeconds > 0 || source == nil else { return }
         let left = goodUntil[question].map { now.duration(to: $0) } ?? .zero
@@ -336,8 +339,8 @@ struct SimulationAccount {
         return debt.question
     }
 
-    /// No provider whose reply is awaited has replied to anything lately, or the request was lost in a silence that has
-    /// ended since.
+    /// Requires a silence: no awaited provider has replied to anything lately, or the request was lost in a silence
+    /// that has ended since.
     private func requireSilence(_ question: Question, now: Instant) throws {
         for fetch in running.values where fetch.question == question {
             guard case .provider(let provider) = fetch.upstream else { continue }
@@ -347,14 +350,13 @@ struct SimulationAccount {
         }
     }
 
-    /// A third provider's turn may come later than `clientTimeout` allows. If the system resolver goes first, so may a
-    /// second one's, and a first one's in a refresh.
+    /// The number of providers that a lookup queries within `clientTimeout`. A third provider's turn may come later. If
+    /// the system resolver goes first, so may a second one's, and a first one's in a refresh.
     private func mostInTime(_ lookup: Lookup) -> Int { isSystemFirst ? lookup.isRefresh ? 0 : 1 : 2 }
 
-    /// Not while any upstream would have answered in time, the system resolver aside where a provider's answer has
-    /// expired: at this moment none that was asked for the lookup answers within `clientTimeout` of its start, and
-    /// every required upstream was queried by then, unless the set of upstreams or the hosts file's word has
-    /// changed meanwhile. Excepted is the time after a complete failure (`recheck`).
+    /// Checks an expired answer: no queried upstream answers within `clientTimeout` of the lookup's start, and every
+    /// required upstream was queried by then. The system resolver does not count, and neither do lookups whose
+    /// upstreams or hosts file changed. The time after a complete failure (`recheck`) is exempt.
     mutating func repliedExpired(
         _ waiter: Waiter, _ origin: AgedAnswer.Origin, _ cause: StaleCause, _ policyOf: (Name) -> NamePolicy,
         now: Instant
@@ -376,9 +378,9 @@ struct SimulationAccount {
         let patience = max(policy.stale.clientTimeout, isOthers ? Bounds.otherNetworkPatience : .zero)
         guard cause != .recheck, patience > .zero, !hasDisplaced else { return question }
         guard let lookup = lookups[question] else {
-            // It may have failed a moment ago, or wait to repeat a request.
+            // The lookup may have failed a moment ago, or wait to repeat a request.
             if isOthers || cause == .timeout { return question }
-            // No upstream to query, or no room for a lookup.
+            // There is no upstream to query, or no room for a lookup.
             let candidates = providers.filter { $0.supports(question.kind) && $0.shadowShare == nil }
             let isAlone =
                 !hasSystem && LocalNames.route(question, .none) == .system
@@ -389,13 +391,13 @@ struct SimulationAccount {
             )
             return question
         }
-        // What came during a sleep has not been heard.
+        // Results that arrive during a sleep are not yet handled.
         guard lookup.slept == slept else { return question }
         let end = min(now, lookup.startedAt + patience)
         for (upstream, fate) in lookup.asked where !lookup.asked.values.contains(.misleads) {
             // The gate may have closed after the system resolver was asked.
             guard case .answers(let at) = fate, upstream != .system else { continue }
-            // What time brings in the same instant comes first.
+            // Deadlines come before results of the same instant.
             try require(at >= end, "\(question): expired by \(cause), and \(upstream) has answered in time")
         }
         // While all providers are known to be down, a provider's expired answer comes before `clientTimeout`.
@@ -405,7 +407,7 @@ struct SimulationAccount {
             return question
         }
         let candidates = lookup.candidates.count { leftAloneAt[$0].map { $0 < lookup.startedAt } ?? true }
-        // Whether the system resolver may be asked depends on how the providers failed.
+        // The use of the system resolver depends on the providers' failures.
         let available = min(mostInTime(lookup), candidates)
         try require(
             lookup.asked.count >= available,

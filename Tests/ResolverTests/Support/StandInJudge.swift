@@ -1,18 +1,18 @@
-// Judges each answer of the system resolver in the providers' place by what the providers did, apart from the
-// resolver's own records: every provider is unreachable, or fails for every name. Nothing else is a reason.
+// Judges each answer of the system resolver in the providers' place, with its own records of the providers: every
+// provider must be unreachable, or fail for every name. There is no other valid reason.
 
 import DNSWire
 
 @testable import Resolver
 
 struct StandInJudge {
-    /// What came of a request to a provider.
+    /// The outcome of a request to a provider.
     private enum Outcome {
-        /// No reply.
+        /// The provider did not reply.
         case lost
-        /// An error that every name may get.
+        /// The provider replied with an error that any name may get.
         case failed
-        /// A reply about the name, or a bound of the daemon's own.
+        /// The provider replied about the name, or a bound of the daemon's own applied. Neither allows a substitute.
         case forbids
 
         init(_ result: FetchResult) {
@@ -34,14 +34,14 @@ struct StandInJudge {
     private struct Request {
         let question: Question
         let provider: Int
-        /// Nil while it waits for a place.
+        /// The time at which it was sent; nil while it waits for a place.
         var sentAt: Instant?
     }
 
     private struct Provider {
         var heardAt: Instant?
         var lostAt: Instant?
-        /// Failures since the last reply about a name.
+        /// The names that have failed since the last reply about a name.
         var failedNames: Set<Name> = []
         var failedDomains: Set<Name> = []
         var failsSince: Instant?
@@ -50,7 +50,7 @@ struct StandInJudge {
 
         func wasHeard(since instant: Instant) -> Bool { heardAt.map { $0 > instant } ?? false }
 
-        /// Eight names of five registrable domains in two seconds.
+        /// Whether eight names of five registrable domains have failed over at least two seconds.
         func failsForAll(_ now: Instant) -> Bool {
             failedNames.count >= 8 && failedDomains.count >= 5
                 && failsSince.map { now - $0 >= .seconds(2) } ?? false
@@ -59,10 +59,10 @@ struct StandInJudge {
 
     private var providers: [Provider]
     private var requests: [FetchID: Request] = [:]
-    /// By question; `since` is when the silence began that lost a request.
+    /// The ended requests by question; `since` is the begin of the silence that lost a request.
     private var ended: [Question: [(provider: Int, outcome: Outcome, since: Instant, at: Instant)]] = [:]
 
-    /// Time within which a lookup ends.
+    /// The time within which a lookup ends.
     private static let longestLookup: Duration = .seconds(5)
     private static let silence: Duration = .milliseconds(500)
 
@@ -76,10 +76,10 @@ struct StandInJudge {
 
     mutating func sent(_ id: FetchID, now: Instant) { requests[id]?.sentAt = now }
 
-    /// The requests in flight are given up, and what came of others says nothing about the new network.
+    /// Drops the requests in flight and all outcomes, which do not concern the new network.
     mutating func networkChanges() { (requests, ended) = ([:], [:]) }
 
-    /// The resolver gave the request up.
+    /// Records that the resolver gave the request up.
     mutating func abandoned(_ id: FetchID, now: Instant) {
         guard let request = requests.removeValue(forKey: id), let sentAt = request.sentAt else { return }
         note(request, .lost, since: sentAt, now)
@@ -109,8 +109,8 @@ struct StandInJudge {
         ended[request.question] = recent + [(request.provider, outcome, since, now)]
     }
 
-    /// Whether requests for names of two domains have waited in vain since the provider's last reply, or for two names
-    /// of this name's domain.
+    /// Whether requests for names of two domains, or for two names of this name's domain, are unanswered since the
+    /// provider's last reply.
     func isSilent(_ number: Int, for name: Name, now: Instant) -> Bool {
         let provider = providers[number]
         let isInVain = { (since: Instant, end: Instant) in
@@ -127,8 +127,8 @@ struct StandInJudge {
         return Set(names.map { $0.last(2) }).count >= 2 || names.count { $0.last(2) == name.last(2) } >= 2
     }
 
-    /// - Parameter askedAt: when the client asked that got the system resolver's answer.
-    /// - Returns: why no reason holds; nil: one does.
+    /// - Parameter askedAt: the time of the client's question.
+    /// - Returns: the reason of the objection; nil: the answer is justified.
     func complaint(_ question: Question, askedAt: Instant, now: Instant) -> String? {
         for number in providers.indices {
             if let complaint = complaint(question, number, askedAt, now) { return "provider \(number) \(complaint)" }

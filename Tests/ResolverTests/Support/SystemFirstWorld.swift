@@ -1,5 +1,5 @@
 // A system resolver that is asked first, honest providers, and probes, for many names on a virtual clock. Clients
-// repeat their questions; the world counts what providers were asked, and which forged addresses clients got after a
+// repeat their questions. The world counts the providers' requests, and the forged addresses that clients got after a
 // verdict.
 
 import DNSWire
@@ -13,17 +13,17 @@ struct SystemFirstWorld {
         case probe(ProbeID, ProbeResult)
     }
 
-    /// Names for which the system resolver forges answers, with another address each time.
+    /// Names for which the system resolver forges answers, each with a new address.
     var forged: Set<Name> = []
-    /// Names of whose addresses no probe ever ends.
+    /// Names whose probes never end.
     var hanging: Set<Name> = []
-    /// Answers of the system resolver take this long; nil: none comes.
+    /// The latency of the system resolver; nil: it does not reply.
     var systemDelay: Duration? = .milliseconds(20)
     private(set) var resolver = Resolver(seed: 1)
-    /// Questions to providers, background measurements included.
+    /// The questions to providers, with background measurements.
     private(set) var providerQuestions: [Name: Int] = [:]
     private(set) var systemQuestions: [Name: Int] = [:]
-    /// Forged addresses given to clients after the first verdict on the name.
+    /// The forged addresses that clients got after the first verdict on the name.
     private(set) var forgedReplies: [Name: Int] = [:]
     private(set) var replies = 0
     private(set) var failures = 0

@@ -1,4 +1,4 @@
-// Verified addresses on virtual time: what is said and found goes in as short words, and what follows is collected.
+// Verified addresses on virtual time, with short forms for answers and verdicts, and a list of the consequences.
 
 import DNSWire
 import TestSupport
@@ -36,7 +36,7 @@ struct VerificationStand {
 
     var question: Question { Question(name, .a) }
 
-    /// Each number in a /24 of its own, all of them public.
+    /// The public address with this number; each lies in a /24 of its own.
     static func address(_ number: Int) -> Address { .v4(0x0100_0001 + UInt32(number) << 12) }
     static func address6(_ number: Int) -> Address { .v6(high: 0x2A00_0000_0000_0000 + UInt64(number) << 16, low: 1) }
 
@@ -60,7 +60,7 @@ struct VerificationStand {
 
     // MARK: what happens
 
-    /// Of the name's A records.
+    /// Keeps A records of the name.
     mutating func kept(
         _ numbers: [Int], from source: Source = alpha, ttl: UInt32 = 60, isInUse: Bool = true, isDoubted: Bool = false
     ) {
@@ -110,13 +110,13 @@ struct VerificationStand {
         collect()
     }
 
-    /// Back on a network whose state is known.
+    /// Returns to a network whose state is known.
     mutating func changeNetwork(hottest: [Name]) {
         verification.networkChanged(nil, hottest: hottest, now: now)
         collect()
     }
 
-    /// The clock goes on, and stops wherever something is due.
+    /// Moves the clock forward, and handles each deadline on the way.
     mutating func pass(_ duration: Duration) {
         let end = now + duration
         while let due = verification.nextDeadline, due <= end {
@@ -127,7 +127,7 @@ struct VerificationStand {
         now = end
     }
 
-    /// The probe of this address ends.
+    /// Ends the probe of this address.
     mutating func found(_ number: Int, _ verdict: Verdict, in milliseconds: Int = 20, port: UInt16 = 443) throws {
         try found(VerificationStand.address(number), verdict, in: milliseconds, port: port)
     }
@@ -146,7 +146,7 @@ struct VerificationStand {
         collect()
     }
 
-    /// A second later, when all that may be probed is being probed.
+    /// Waits until all probes have begun, at most a second, and ends them with these verdicts.
     mutating func learn(_ verdicts: [Int: Verdict]) throws {
         pass(Bounds.probeJitter)
         for (number, verdict) in verdicts.sorted(by: { $0.key < $1.key }) { try found(number, verdict) }
@@ -159,7 +159,7 @@ struct VerificationStand {
             .sorted()
     }
 
-    /// As it would be handed out now.
+    /// The addresses that a client would get now, in order.
     mutating func handedOut(_ numbers: [Int]) -> [Int] {
         VerificationStand.numbers(verification.arranged(question, answer(numbers), now: now))
     }
@@ -169,7 +169,7 @@ struct VerificationStand {
         return consequences
     }
 
-    /// The addresses of the answers that are rearranged, since the last time.
+    /// The addresses of the rearranged answers since the last call.
     mutating func takeRearranged() -> [[Int]] {
         take().compactMap {
             if case .rearrange(_, let answer, _) = $0 { VerificationStand.numbers(answer) } else { nil }

@@ -1,4 +1,4 @@
-// How often a list of a provider's addresses is asked for, on virtual time.
+// The times of requests for a list of a provider's addresses, on virtual time.
 
 import DNSWire
 import TestSupport

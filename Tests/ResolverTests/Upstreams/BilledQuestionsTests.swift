@@ -1,4 +1,4 @@
-// What a vendor bills, by day and month, across restarts and clocks that jump.
+// A vendor's billed questions, by day and month, across restarts and clock jumps.
 
 import DNSWire
 import Testing
@@ -8,7 +8,7 @@ import Testing
 @Suite("Billed questions")
 struct BilledQuestionsTests {
     private static let hour: Int64 = 3_600_000
-    /// 2026-11-30 12:00 UTC.
+    /// The time 2026-11-30 12:00 UTC in milliseconds.
     private static let noon: Int64 = 1_796_040_000_000
 
     private func counted(_ count: Int, at milliseconds: Int64 = noon) -> BilledQuestions {
@@ -40,12 +40,12 @@ struct BilledQuestionsTests {
             (1_709_164_800, 1), (1_709_078_400, 2), (1_740_700_800, 1), (4_107_456_000, 1), (1_767_225_599, 1),
         ])
     func calendar(second: Int64, daysLeft: Int64) {
-        // 2024-02-29 and -28, 2025-02-28, 2100-02-28, 2025-12-31.
+        // The dates are 2024-02-29 and -28, 2025-02-28, 2100-02-28, 2025-12-31.
         let day = second / 86_400
         #expect(BilledQuestions.Period.month.end(after: second * 1000) == (day + daysLeft) * 86_400_000)
     }
 
-    /// 1970 and 2022: before the clock is set. Then a day that ended, and a year ahead.
+    /// Wrong times: 1970 and 2022, before the clock is set; a day that has ended; and a time a year ahead.
     private static let wrong: [Int64] = [5000, 1_640_995_200_000, noon - 13 * hour, noon + 24 * 365 * hour]
 
     @Test("a clock that was wrong for a while loses no count, neither its own nor the right period's", arguments: wrong)
@@ -56,7 +56,7 @@ struct BilledQuestionsTests {
         #expect(questions.total(.month) == (isBehind ? 900_001 : 1))
         questions.add(1, .client, unixMilliseconds: Self.noon)
         #expect(questions.total(.day) == 900_002 && questions.total(.month) == 900_002)
-        // Stored and read while the clock is wrong again.
+        // The counts are stored and read while the clock is wrong again.
         questions.turn(to: wrong)
         var later = BilledQuestions(unixMilliseconds: wrong)
         later.add(1, .refresh, unixMilliseconds: wrong)

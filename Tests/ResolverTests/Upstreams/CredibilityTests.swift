@@ -1,4 +1,4 @@
-// How many sites it takes to discredit a source, and for how long each counts.
+// The number of sites that discredit a source, and the time for which each counts.
 
 import DNSWire
 import TestSupport

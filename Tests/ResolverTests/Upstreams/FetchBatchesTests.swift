@@ -1,4 +1,4 @@
-// When fetches that can share a request are sent, and which of them share one, on virtual time.
+// The grouping of fetches into shared requests, and their times, on virtual time.
 
 import DNSWire
 import TestSupport
@@ -15,7 +15,7 @@ struct FetchBatchesTests {
 
     private func at(_ microseconds: Int) -> Instant { start + .microseconds(microseconds) }
 
-    /// Adds the fetch of that number; the numbers of the batch that leaves at once.
+    /// Adds the fetch with that number; returns the numbers of the batch that leaves at once.
     private mutating func add(
         _ number: UInt64, _ type: RecordType = .a, to provider: ProviderID = alpha, maxNames: Int = 3,
         at microseconds: Int = 0

@@ -1,4 +1,4 @@
-// Which sources are asked for a provider's host name, and what is made of their answers.
+// The sources that are asked for a provider's host name, and the use of their answers.
 
 import DNSWire
 import Testing
@@ -43,7 +43,7 @@ struct HostLookupTests {
             if hasSystem {
                 let steps = lookup.next()
                 lookup.answered(steps[0], nil)
-                // Blocking resolvers do that.
+                // Blocking resolvers answer with the unspecified address.
                 lookup.answered(steps[1], answer("::"))
             }
             let steps = lookup.next()

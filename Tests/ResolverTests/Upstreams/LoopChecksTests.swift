@@ -1,4 +1,4 @@
-// Nameservers that forward to the daemon: detected by a random name, left out, and taken back once they no longer do.
+// Nameservers that forward to the daemon: a random name detects them, and they are left out until they stop forwarding.
 
 import DNSWire
 import Resolver
@@ -15,7 +15,7 @@ struct LoopChecksTests {
         var checks = LoopChecks()
         var randomness: SeededRandom
         var now: Instant
-        /// Of the newest check of each server.
+        /// The question of each server's newest check.
         var tokens: [Nameserver: Question] = [:]
 
         mutating func take(_ actions: [LoopChecks.Action]) -> [LoopChecks.Action] {
@@ -27,7 +27,7 @@ struct LoopChecksTests {
             take(checks.setServers(servers, now: now, randomness: &randomness))
         }
 
-        /// Nil: taken for a client's question.
+        /// The actions for a question; nil: it is a client's.
         mutating func ask(_ question: Question) -> [LoopChecks.Action]? {
             checks.clientAsked(question, now: now, randomness: &randomness)
         }
@@ -44,7 +44,7 @@ struct LoopChecksTests {
             checks.checkFinished(try #require(tokens[server]), isAnswered: isAnswered, now: now)
         }
 
-        /// Goes on to the next deadline.
+        /// Moves the clock to the next deadline.
         mutating func wait() throws -> [LoopChecks.Action] {
             now = try #require(checks.nextDeadline)
             return take(checks.timePassed(now: now, randomness: &randomness))
@@ -68,7 +68,7 @@ struct LoopChecksTests {
         let token = try #require(stand.tokens[servers[1]])
         #expect(token != stand.tokens[servers[0]])
         #expect(token.type == .txt && token.name.labels.first?.count == 16)
-        #expect(stand.ask(Question(token.name, .a)) == nil, "another type is somebody's own question")
+        #expect(stand.ask(Question(token.name, .a)) == nil, "another type is a client's own question")
         let shouted = try #require(Name(token.name.description.uppercased()))
         #expect(stand.ask(Question(shouted, .txt)) == [.leaveOut(servers[1])])
         #expect(stand.checks.askable == [servers[0]] && stand.checks.looping == [servers[1]])

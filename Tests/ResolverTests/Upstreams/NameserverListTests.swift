@@ -1,4 +1,4 @@
-// resolv.conf as found in the wild, and which of its servers are ourselves.
+// Real-world resolv.conf files, and the servers in them that are the daemon itself.
 
 import DNSWire
 import Resolver

@@ -1,5 +1,5 @@
-// A lookup at the system's nameservers on virtual time: which servers it queries, which replies it accepts, and that it
-// always ends.
+// A lookup at the system's nameservers on virtual time: the queried servers, the accepted replies, and its end in every
+// case.
 
 import DNSWire
 import Resolver
@@ -85,7 +85,7 @@ struct NameserverLookupTests {
         #expect(run.log.last == "0ms answer records")
     }
 
-    /// So many wrong replies that the question goes over a stream as well.
+    /// Sends so many wrong replies that the lookup also uses a stream.
     private func attack(_ run: inout NameserverRun, count: Int = 10) {
         for _ in 0..<count { run.receive(0, .otherID) }
     }
@@ -318,7 +318,7 @@ struct NameserverLookupTests {
         run.runToTheEnd()
         #expect(run.elapsedMilliseconds <= 80 * 700 + 4500, "seed \(seed)")
         #expect(run.closed.sorted() == Array(0..<run.opened), "seed \(seed)")
-        // Two rounds, with EDNS and without it, and TCP beside.
+        // Each of at most eight servers gets two rounds of three queries: with EDNS, without it, and over TCP.
         #expect(run.opened <= 3 * 2 * 8)
         #expect(run.results == 1, "seed \(seed)")
         #expect(run.endedAtMilliseconds <= 4500, "seed \(seed)")

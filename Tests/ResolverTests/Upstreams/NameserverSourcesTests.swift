@@ -1,4 +1,4 @@
-// Which file the nameservers come from when resolv.conf names us, on machines as they are found.
+// The file of the nameservers if resolv.conf names the daemon, on several kinds of machines.
 
 import DNSWire
 import Resolver

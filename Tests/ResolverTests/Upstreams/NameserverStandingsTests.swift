@@ -1,4 +1,4 @@
-// What one question teaches the next: nameservers that do not reply, or over TCP only. On virtual time.
+// The effect of one lookup on the next: nameservers that do not reply, or over TCP only. Time is virtual.
 
 import DNSWire
 import Resolver
@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Standings of nameservers")
 struct NameserverStandingsTests {
-    /// Two servers, of which the first is silent and the second replies.
+    /// The standings of two servers, of which the first is silent and the second replies.
     private func firstSilent(withTLS: Bool = false) -> NameserverStandings {
         var run = NameserverRun(servers: 2, withTLS: withTLS)
         run.start()
@@ -17,7 +17,7 @@ struct NameserverStandingsTests {
         return run.standings
     }
 
-    /// One server that replies over TCP only.
+    /// The standings of a server that replies over TCP only.
     private func onlyTCP() -> NameserverStandings {
         var run = NameserverRun(servers: 1)
         run.start()
@@ -164,7 +164,7 @@ struct NameserverStandingsTests {
         var other = NameserverRun(servers: 1, after: slow.standings)
         other.start()
         other.receive(0, .addresses)
-        // The other question's reply over UDP came after the slow one was sent.
+        // The reply to the other question came over UDP after the slow query was sent.
         slow = NameserverRun(servers: 1, after: other.standings)
         slow.start()
         slow.advance(1000)

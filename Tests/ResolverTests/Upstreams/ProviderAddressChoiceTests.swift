@@ -1,4 +1,4 @@
-// Which address of a provider is dialled.
+// The choice of a provider's address.
 
 import DNSWire
 import TestSupport
@@ -103,7 +103,7 @@ struct ProviderAddressChoiceTests {
         choice.failed(1, now: start + later)
         #expect(choose(&choice, 3, after: later) == [2, 2, 2])
         choice.answered(2, after: .milliseconds(1), now: start + later)
-        // Where those that failed are looked at again, one of them turns out to be back.
+        // The choice tries failed addresses again, and one of them works.
         let chosen = (0..<200).map { choice.choose(now: start + .seconds(42) + .milliseconds(200 * $0)) }
         #expect(Set(chosen) == [0, 1, 2] && chosen.filter { $0 == 2 }.count > 190)
         choice.answered(0, after: .milliseconds(900), now: start + .seconds(90))

@@ -1,4 +1,4 @@
-// Who of several working providers is asked first, and who is measured beside.
+// The order of several working providers, and the background measurements.
 
 import DNSWire
 import TestSupport
@@ -29,7 +29,7 @@ struct ProviderChoiceTests {
         return ranking
     }
 
-    /// A request that is out for no time at all.
+    /// Begins and ends a request at the same instant.
     private func begin(_ ranking: inout UpstreamRanking, _ provider: ProviderID, at time: Duration = .zero) {
         ranking.begun(provider, now: start + time)
         ranking.ended(provider, isHeard: true, now: start + time)

@@ -15,7 +15,7 @@ struct ProviderStandingTests {
         ProviderStanding(ProviderTraits(id: ProviderID(0), types: .any, budgetPerSecond: 5, questionsPerSecond: 5))
     }
 
-    /// Requests in flight after an answer, none of which the host has acknowledged.
+    /// A standing with requests in flight after an answer, none of which the host has acknowledged.
     private var busy: ProviderStanding {
         let standing = fresh
         standing.begun(domains[0], now: now)
@@ -45,7 +45,7 @@ struct ProviderStandingTests {
         #expect(ranking.retryStep(among: .providers, now: now) == .milliseconds(10))
     }
 
-    /// The reply that ends a silence is being processed.
+    /// A standing during the reply that ends a silence.
     private var back: ProviderStanding {
         let standing = busy
         standing.ended(domains[1], isHeard: true, now: now)
@@ -76,7 +76,7 @@ struct ProviderStandingTests {
     func copy() {
         let standings = [busy, back, failing, down]
         for standing in standings { #expect(properties(standing.copy()) == properties(standing)) }
-        // A property that no state sets could be missing in the copy unnoticed.
+        // The copy could miss a property that no sample state sets.
         for (name, value) in properties(fresh) where name != "traits" {
             #expect(standings.contains { properties($0)[name] != value }, "\(name) is never set")
         }

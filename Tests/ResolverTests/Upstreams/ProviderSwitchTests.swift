@@ -1,4 +1,4 @@
-// What is switched off, for how long, and that it comes back from its text.
+// The operator's switches: their scope, their length, and their text form.
 
 import DNSWire
 import Testing

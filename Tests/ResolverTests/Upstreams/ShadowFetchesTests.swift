@@ -1,4 +1,4 @@
-// Fetches beside lookups: what is compared, what is counted, and that nothing stays.
+// Background fetches: their comparison, their counts, and their complete removal.
 
 import DNSWire
 import TestSupport

@@ -1,4 +1,4 @@
-// When two names of a parent show the silence of a provider, and when they do not.
+// The cases in which two names of a parent show the silence of a provider.
 
 import DNSWire
 import TestSupport

@@ -1,4 +1,4 @@
-// What is learned about providers, and the order that follows from it.
+// The learned state of providers, and the resulting order.
 
 import DNSWire
 import TestSupport

@@ -1,4 +1,4 @@
-// Hints in HTTPS and SVCB answers follow the addresses that the name's own answers hand out.
+// Hints in HTTPS and SVCB answers follow the addresses that the name's own answers contain.
 
 import DNSWire
 import TestSupport
@@ -16,7 +16,7 @@ struct AddressHintsTests {
 
     private var https: Question { Question(stand.name, .https) }
 
-    /// Priority 1, ALPN h2, and an ipv4hint.
+    /// A record with priority 1, ALPN h2, and an ipv4hint.
     private func binding(_ numbers: [Int], target: Name = .root, owner: Name? = nil) -> ResourceRecord {
         let hint = numbers.flatMap { VerificationStand.address($0).bytes }
         let parameters: [UInt8] =

@@ -1,4 +1,4 @@
-// The order of addresses as a table: what is known of each, and where it stands.
+// The order of addresses as a table: the verdicts, and the resulting places.
 
 import DNSWire
 import TestSupport
@@ -10,11 +10,11 @@ import Testing
 struct AddressOrderTests {
     private struct Case: CustomTestStringConvertible {
         let rule: String
-        /// "VERDICT" or "VERDICT in MILLISECONDS", in the order of the upstream.
+        /// The verdicts as "VERDICT" or "VERDICT in MILLISECONDS", in the order of the upstream.
         let known: [String]
         var wasVerified = true
         var method = ProbeMethod.handshake
-        /// "INDEX PLACE" of all that is handed out, in order; then of all that is not.
+        /// The expected "INDEX PLACE" of all addresses in the answer, in order; below, of all left-out ones.
         let handedOut: [String]
         var omitted: [String] = []
 
@@ -46,7 +46,7 @@ struct AddressOrderTests {
             known: ["refused", "verified in 10", "timeout", "unreachable"],
             handedOut: ["1 quickest"], omitted: ["0 dropped", "2 dropped", "3 dropped"]),
         Case(
-            rule: "whoever only resets is alive", known: ["refused", "tls-reset"],
+            rule: "a server that only resets is alive", known: ["refused", "tls-reset"],
             handedOut: ["1 behind"], omitted: ["0 dropped"]),
         Case(
             rule: "dead ones stay behind those that are not known to be alive", known: ["refused", "unprobed"],
@@ -60,7 +60,7 @@ struct AddressOrderTests {
             known: ["name-mismatch", "unprobed"],
             handedOut: ["1 behind"], omitted: ["0 quarantined"]),
         Case(
-            rule: "nobody there is better than somebody else", known: ["name-mismatch", "refused", "timeout"],
+            rule: "no server is better than a foreign one", known: ["name-mismatch", "refused", "timeout"],
             handedOut: ["1 last-resort", "2 last-resort"], omitted: ["0 quarantined"]),
         Case(
             rule: "all mismatched: as it came", known: ["untrusted", "name-mismatch"],

@@ -1,4 +1,4 @@
-// Setting `connect`: addresses are ordered by the time of a TCP connection, and nothing else follows from it.
+// The setting `connect`: addresses are ordered by the time of a TCP connection, without any other consequence.
 
 import DNSWire
 import TestSupport

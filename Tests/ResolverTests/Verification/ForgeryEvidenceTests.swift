@@ -1,4 +1,4 @@
-// Who is blamed for a forged address, who is not, and a hijack from its first answer to its end.
+// The sources that are blamed for a forged address, those that are not, and a hijack from its first answer to its end.
 
 import DNSWire
 import TestSupport

@@ -1,4 +1,4 @@
-// What looks like the fault of addresses and is ours, and what is not, however often it is met.
+// Faults of this machine that look like faults of addresses, and true faults of addresses, however often they occur.
 
 import DNSWire
 import Testing

@@ -1,4 +1,4 @@
-// Restraint: when probes begin, how many at once and where, and that every one of them has an end.
+// The limits of probes: their times, their number at once and per prefix, and the end of every one.
 
 import DNSWire
 import TestSupport
@@ -16,12 +16,12 @@ struct ProbePlanTests {
         name = try #require(Name("www.example"))
     }
 
-    /// Numbers below 100 apart lie in one /24.
+    /// The target with this number; numbers of the same hundred lie in one /24.
     private func target(_ number: Int) -> ProbeTarget {
         target(number, of: name)
     }
 
-    /// Of a registrable domain of its own.
+    /// A target of a registrable domain of its own.
     private func otherTarget(_ number: Int) -> ProbeTarget {
         target(number, of: Name("www.site\(number).example") ?? .root)
     }
@@ -35,7 +35,7 @@ struct ProbePlanTests {
         return plan.begin(now: instant).map(\.target)
     }
 
-    /// Everything that begins up to then, with its time; nothing ends.
+    /// All probes that begin until `end`, with their times; none of them ends.
     private mutating func run(until end: Instant) -> [(at: Instant, id: ProbeID, target: ProbeTarget)] {
         var begun = plan.begin(now: start).map { (at: start, id: $0.id, target: $0.target) }
         while let due = plan.nextDeadline, due <= end {
@@ -97,7 +97,7 @@ struct ProbePlanTests {
         #expect(begun == [addresses[0], addresses[2], addresses[3]])
     }
 
-    @Test("twenty begin at once, then twenty a second, and some places are for those who want to know now")
+    @Test("twenty begin at once, then twenty a second, and some places are for operators' requests")
     mutating func bounds() throws {
         for number in 0..<100 { plan.add(otherTarget(number * 100), isRequested: false, now: start) }
         let begun = run(until: start + .seconds(20))

@@ -1,4 +1,4 @@
-// Which names and addresses are probed, and when: use and doubt bring it about, never time alone.
+// The names and addresses that are probed, and their times: use and doubt cause a probe, never time alone.
 
 import DNSWire
 import TestSupport

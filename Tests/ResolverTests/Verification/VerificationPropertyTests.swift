@@ -1,5 +1,5 @@
-// Verified addresses in a random world of names, sources and verdicts: whatever comes, answers stay whole, explanations
-// fit them, and probes end.
+// Verified addresses in a random world of names, sources and verdicts. Answers are never empty, explanations match
+// them, and probes end.
 
 import DNSWire
 import TestSupport
@@ -91,7 +91,7 @@ struct VerificationPropertyTests {
     }
 }
 
-/// A few names, whose addresses two providers and the system resolver hand out, some of them forged, dead or slow.
+/// A few names with addresses from two providers and the system resolver, some of them forged, dead or slow.
 private struct VerificationWorld {
     private(set) var verification: Verification
     private(set) var consequences: [Verification.Consequence] = []
@@ -137,7 +137,7 @@ private struct VerificationWorld {
         collect()
     }
 
-    /// Of any question, what is wrong with its answer; nil when nothing is.
+    /// The fault of the answer to a random question; nil: none.
     mutating func checkAnswer() -> String? {
         let question = Question(pick(names), pick([.a, .aaaa]))
         let answer = answer(question)
@@ -155,7 +155,7 @@ private struct VerificationWorld {
         return behind.contains { genuine.contains($0) } ? "a verified address stands behind" : nil
     }
 
-    /// What is handed out of the answers that are kept is what is said of it; nil when it is.
+    /// The difference between the kept answers' addresses and the explanation; nil: none.
     mutating func checkExplanation() -> String? {
         let name = pick(names)
         let judged = verification.judged(name)
@@ -204,7 +204,7 @@ private struct VerificationWorld {
         now = end
     }
 
-    /// Mostly what is always found there, sometimes anything.
+    /// Ends a random probe, mostly with the address's usual verdict, sometimes with another one.
     private mutating func finish() {
         guard !running.isEmpty else { return }
         let index = Int.random(in: 0..<running.count, using: &chance)

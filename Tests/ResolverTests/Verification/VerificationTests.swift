@@ -1,4 +1,5 @@
-// What verdicts do to answers: reordered, filtered, never blank, and asked for elsewhere when they lead nowhere.
+// The effects of verdicts on answers: addresses are reordered or filtered, an answer is never empty, and another source
+// is asked if all addresses are unusable.
 
 import DNSWire
 import TestSupport
@@ -191,7 +192,7 @@ struct VerificationTests {
         stand.pass(Bounds.elsewherePause)
         stand.requested(1)
         try stand.found(1, .nameMismatch)
-        #expect(!stand.asksElsewhere(besides: VerificationStand.alpha), "nobody knows better")
+        #expect(!stand.asksElsewhere(besides: VerificationStand.alpha), "no other source knows better")
         stand.pass(Bounds.noneBetterPause)
         #expect(stand.verification.isUnreachableAnswer(stand.question, answer, now: stand.now))
         stand.requested(1)
@@ -215,7 +216,7 @@ struct VerificationTests {
         stand.recordNoBetterSource()
         stand.pass(.seconds(2))
         #expect(
-            !stand.verification.isUnreachableAnswer(stand.question, forged, now: stand.now), "nobody says so any more")
+            !stand.verification.isUnreachableAnswer(stand.question, forged, now: stand.now), "no longer known")
     }
 
     @Test("no other source is queried if the same event shows that none has a better answer")
@@ -242,7 +243,7 @@ struct VerificationTests {
         #expect(!stand.asksElsewhere(besides: VerificationStand.alpha))
     }
 
-    @Test("a family that cannot be reached from here is no reason to ask anybody")
+    @Test("a family that cannot be reached from here is no reason to ask another source")
     mutating func noSuchFamily() throws {
         let sixes = Question(stand.name, .aaaa)
         stand.kept(sixes, stand.answer6([1]))
@@ -300,7 +301,7 @@ struct VerificationTests {
             stand.verification.mayReplace(
                 stand.question, (stand.answer(old.0), old.1), by: (stand.answer(new.0), new.1))
         }
-        // An untrusted certificate is alive: no dead address goes before it.
+        // A server with an untrusted certificate is alive, so no dead address replaces it.
         #expect(!mayReplace(first, ([1], alpha), ([4], .system)))
         #expect(!mayReplace(first, ([1], alpha), ([2], beta)))
         #expect(!mayReplace(first, ([1], alpha), ([7], .system)))

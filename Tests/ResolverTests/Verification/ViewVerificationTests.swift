@@ -11,7 +11,7 @@ import Testing
 
     private func guests(_ stand: VerificationStand) -> Question { Question(stand.name, .a, from: ClientGroup(view: 1)) }
 
-    /// Address 1 is the name's, address 9 the filter's block page, which has a certificate for another name.
+    /// Learns address 1 of the name, and address 9 of the filter's block page, whose certificate is for another name.
     private func learned(_ stand: inout VerificationStand) throws {
         stand.kept([1])
         stand.kept(guests(stand), stand.answer([9]), from: ViewVerificationTests.filter)

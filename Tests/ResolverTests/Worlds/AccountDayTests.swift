@@ -1,5 +1,5 @@
-// What a day costs: no question for another name reaches a paid account, and its own names cost little more than one
-// question per TTL.
+// The cost of a day: a paid account gets no question for other names, and little more than one question per TTL for its
+// own.
 
 import Testing
 

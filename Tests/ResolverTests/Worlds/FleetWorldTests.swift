@@ -1,4 +1,4 @@
-// Two to fifty members in one simulated world, with a Redis that works, stops, dies, forgets, loses messages and lies.
+// Simulated fleets of two to fifty members, with a Redis that works, stops, dies, forgets, loses messages and lies.
 
 import DNSWire
 import Fleet
@@ -8,7 +8,7 @@ import Testing
 @testable import Resolver
 
 @Suite struct FleetWorldTests {
-    /// Each member asks at this rate for names of a Zipf distribution.
+    /// Lets the members ask for names of a Zipf distribution at `perSecond` each.
     private static func load(
         _ world: inout FleetWorld, members: Int, names: Int = 100, perSecond: Double = 4, for duration: Duration,
         seed: UInt64, changes: Bool = true
@@ -35,7 +35,7 @@ import Testing
         let figures = world.figures
         #expect(figures.wrong == [] && figures.failures == 0 && figures.expired == 0)
         #expect(figures.longestWait <= .milliseconds(34))
-        // In each TTL from its first request to its last one, a name is asked for once.
+        // A name is asked for once per TTL between its first and its last request.
         let due = figures.requests.values.reduce(0.0) { sum, times in
             sum + 1 + ((times.max() ?? .testStart) - (times.min() ?? .testStart)).seconds / Double(world.ttlSeconds)
         }
@@ -44,7 +44,7 @@ import Testing
         #expect(world.sizes == [members])
     }
 
-    /// The provider's load has a bound, each name once per TTL, and Redis's grows with the members.
+    /// The provider's load is bounded by one request per name and TTL; Redis's load grows with the members.
     @Test func oneMoreMemberCostsRedisCallsAndTheProviderNothing() throws {
         var callsOfMember: [Double] = []
         for members in [1, 10, 50, 200] {
@@ -53,11 +53,11 @@ import Testing
             world.pass(.seconds(1))
             let before = (calls: world.redis.calls, requests: world.figures.requestCount)
             Self.load(&world, members: members, names: 50, perSecond: 2, for: .seconds(10), seed: 3, changes: false)
-            // Two TTLs pass, and the first and the last request of a name may be in others.
+            // Two TTLs pass, and the first and the last request of a name may belong to others.
             #expect(Double(world.figures.requestCount - before.requests) <= 50 * 3 * 1.1, "\(members) members")
             callsOfMember.append(Double(world.redis.calls - before.calls) / Double(members))
         }
-        // Two calls for a query, with publications and refreshes, however many members there are.
+        // A query costs two calls, besides publications and refreshes, for any number of members.
         #expect(callsOfMember.allSatisfy { 20...50 ~= $0 }, "\(callsOfMember)")
     }
 
@@ -85,11 +85,11 @@ import Testing
         world.kill(0)
         world.pass(.seconds(2))
         #expect(world.figures.requestCount == 2 && world.figures.replies == 49 && world.figures.failures == 0)
-        // The first lease: twice 500 ms, as no latency is known.
+        // The first lease is twice 500 ms, because no latency is known.
         #expect(world.figures.longestWait <= .seconds(1) + .milliseconds(110))
     }
 
-    /// It may hold more leases when the first of them ends.
+    /// A stopped member may hold more leases when the first of them ends.
     @Test func aStoppedMemberIsNotWaitedForTwice() throws {
         var world = try FleetWorld(members: 2, seed: 1)
         world.pass(.seconds(1))
@@ -104,7 +104,7 @@ import Testing
         world.pass(.milliseconds(200))
         let first = world.figures.longestWait
         #expect(world.figures.replies == 1 && .milliseconds(15)...(.milliseconds(140)) ~= first)
-        // The others end within the next 0.8 s.
+        // The other leases end within the next 0.8 s.
         world.resetLongestWait()
         for number in 3..<10 { world.ask(1, FleetWorld.question(number)) }
         world.pass(.milliseconds(100))
@@ -134,7 +134,7 @@ import Testing
         #expect(world.isTrue(given, to: question))
     }
 
-    /// Whatever happens to Redis, each client gets a true answer in time.
+    /// Each client gets a true answer in time, whatever happens to Redis.
     @Test(arguments: 1...12 as ClosedRange<UInt64>)
     func whateverHappensToRedisAnswersAreTrueAndInTime(seed: UInt64) throws {
         var chance = SeededRandom(seed: seed)
@@ -152,7 +152,7 @@ import Testing
         }
         let figures = world.figures
         #expect(figures.wrong == [] && figures.failures == 0 && figures.expired == 0, "seed \(seed)")
-        // Half of the provider's time-out, with the provider.
+        // The bound is half of the provider's time-out plus its latency.
         #expect(figures.longestWait <= .milliseconds(1540), "seed \(seed)")
         world.setRedis(.works)
         world.redisDelay = .microseconds(300)
@@ -160,7 +160,7 @@ import Testing
         #expect(world.membersInUse == members, "seed \(seed)")
     }
 
-    /// A stopped Redis costs each member three questions of 5 ms.
+    /// A stopped Redis delays three questions of each member by 5 ms.
     @Test func aStoppedRedisCostsThreeQuestionsALittle() throws {
         var world = try FleetWorld(members: 3, seed: 1)
         world.pass(.seconds(1))
@@ -185,7 +185,7 @@ import Testing
         Self.load(&world, members: 5, names: 20, for: .seconds(60), seed: 5)
         let figures = world.figures
         #expect(figures.wrong == [] && figures.failures == 0)
-        // The lie about leases costs time; some clients get an expired answer meanwhile.
+        // Foreign leases cost time; some clients get an expired answer meanwhile.
         #expect(lie == .foreignLeases || figures.expired == 0)
         #expect(figures.longestWait <= .milliseconds(1540))
         switch lie {
@@ -213,7 +213,7 @@ import Testing
         let end = world.now
         world.setRedis(.dead)
         press(&world, for: .seconds(5))
-        // Turns that Redis granted are used beside the members' own shares.
+        // Turns that Redis granted are used in addition to the members' own shares.
         #expect(world.figures.most(from: end) <= 110)
     }
 

@@ -1,4 +1,4 @@
-// The product's promise over many seeds: a name that a provider answers is never answered by the system resolver.
+// The product's promise over many seeds: the system resolver never answers a name that a provider answers.
 
 import DNSWire
 import TestSupport

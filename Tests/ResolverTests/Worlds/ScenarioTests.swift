@@ -1,4 +1,4 @@
-// Every scenario of the folders, and proof that a scenario can fail.
+// All scenarios of the folders, and a test that a scenario can fail.
 
 import TestSupport
 import Testing
@@ -8,7 +8,7 @@ struct ScenarioTests {
     private static let folder = TestFile.folder(of: TestFile.folder(of: #filePath)) + "/Scenarios/"
 
     struct File: Sendable, CustomTestStringConvertible {
-        /// Below the folder of all scenarios: `stale/stale-sleep.scenario`.
+        /// The path below the folder of all scenarios: `stale/stale-sleep.scenario`.
         let path: String
         let title: String
 

@@ -1,4 +1,4 @@
-// The resolver in a random world, by seeds that can be rerun: a failure names its seed.
+// The resolver in a random world, by seeds that can be run again: a failure names its seed.
 
 import DNSWire
 import TestSupport
@@ -8,11 +8,11 @@ import Testing
 
 @Suite("Simulation")
 struct SimulationTests {
-    /// A seed that failed once stays here.
+    /// The seeds; one that failed once stays here.
     private static let seeds: [UInt64] = Array(1...10) + [17, 19, 28, 36, 57]
-    /// A few, as they take long.
+    /// The seeds with probes, few because they take long.
     private static let probingSeeds = Array(seeds.prefix(5))
-    /// Every other one with probes.
+    /// The seeds with network changes; the runs of even seeds have probes.
     private static let roamingSeeds: [UInt64] = [1, 2, 4, 5, 6, 7, 8, 17]
     private static let steps = 1000
 
@@ -93,7 +93,7 @@ struct SimulationTests {
         #expect(first.actions != other.actions)
     }
 
-    /// The resolver's own tables by their entries: what is retained there is a leak that no action shows.
+    /// The sizes of the resolver's own tables. An entry that remains there is a leak that no action shows.
     private static func tables(of resolver: Resolver) -> [String: Int] {
         var counts: [String: Int] = [:]
         for child in Mirror(reflecting: resolver).children {

@@ -1,4 +1,4 @@
-// What the judge of stand-ins objects to, and what it accepts.
+// The objections of the judge of substitutes, and the answers that it accepts.
 
 import DNSWire
 import TestSupport

@@ -10,7 +10,7 @@ package struct Rule: Equatable, Sendable {
     package var terms = RuleTerms()
     /// The rule is for the clients of one view, and precedes rules for all clients at the same name.
     package var isOfView = false
-    /// What few rules have; nil for most rules. One reference, because rules are copied for every miss.
+    /// The terms that few rules have; nil for most rules. One reference, because rules are copied for every miss.
     private var rare: RareParts?
 
     /// The rule's answer. A rule for a longer name exempts its names by `upstreams`.

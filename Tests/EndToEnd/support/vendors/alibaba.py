@@ -17,11 +17,11 @@ from vendors.standin import BadParameters, Refused, Reply, SignedStandIn, is_add
 
 MOST_NAMES = 5
 LONGEST_SIGNATURE = 86400
-# TTL of an empty answer, in seconds.
+# The TTL of an empty answer, in seconds.
 NEGATIVE_TTL = 300
 FAMILIES = {"4": (4,), "6": (6,), "4,6": (4, 6)}
 REGIONS = ("cn", "hk", "sg", "de", "us", "global")
-# For statistics only, and never signed.
+# Parameters for statistics, which are never signed.
 TELEMETRY = ["sid", "net", "sdk", "platform", "sdk_version"]
 
 STATUSES = {
@@ -76,12 +76,12 @@ class _Service(SignedStandIn):
         try:
             return request.parameters(required, optional)
         except BadParameters as problem:
-            # The codes have none for unknown parameters.
+            # The service has no code for unknown parameters.
             raise Refused(error("MissingArgument"), str(problem)) from None
 
     @staticmethod
     def custom(given):
-        """As the official clients limit them. The service has no code for parameters beyond the limits."""
+        """Checks the limits of the official clients. The service has no code for parameters beyond the limits."""
         custom = {key: value for key, value in given.items() if key.startswith("sdns-")}
         check(len(custom) <= 10 and sum(map(len, [*custom, *custom.values()])) <= 1000, "MissingArgument", "sdns size")
         for key, value in custom.items():
@@ -108,7 +108,7 @@ class _Service(SignedStandIn):
 
 
 class First(_Service):
-    """/d, /sign_d, /resolve and /sign_resolve below the account."""
+    """The paths /d, /sign_d, /resolve and /sign_resolve below the account."""
 
     def resolve(self, request):
         account, _, call = request.path[1:].partition("/")
@@ -156,7 +156,7 @@ class First(_Service):
 
 
 class Second(_Service):
-    """/v2/d. `secret` and `cipher_key` are hexadecimal, as the console prints them."""
+    """The path /v2/d. `secret` and `cipher_key` are hexadecimal, as the console prints them."""
 
     def __init__(self, *arguments, cipher_key=None, **options):
         super().__init__(*arguments, **options)

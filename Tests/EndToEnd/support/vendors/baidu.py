@@ -35,7 +35,7 @@ class Baidu(SignedStandIn):
         self._check(int(given["t"]) > self.now, "SignatureExpired", "signature expired")
         text = f"{given['dn']}-{self.secret}-{given['t']}"
         self._check(given["sign"] == hashlib.md5(text.encode()).hexdigest(), "SignatureNotMatch", "signature")
-        # A request without type is not documented; it is taken as one for both families.
+        # A request without type is not documented; it counts as one for both families.
         kind = given.get("type", "dual_stack")
         self._check(kind in FAMILIES, "InvalidParameter", f"type {kind}")
         self._check(is_address(given.get("ip", "192.0.2.1")), "InvalidParameter", "ip")
@@ -61,7 +61,7 @@ class Baidu(SignedStandIn):
             self._refuse(message, reason)
 
     def _refuse(self, message, reason):
-        """Of the texts, only SignatureExpired is known; the status of errors is not documented."""
+        """Refuses a request. Only the text SignatureExpired is known; the status of errors is not documented."""
         raise Refused(self._error(message), reason)
 
     def _error(self, message, status=200):

@@ -20,9 +20,9 @@ class DoH(StandIn):
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
-        # The only method that is taken, or None for both.
+        # The only accepted method, or None for both.
         self.method = None
-        # Seconds for which replies were in a cache on the way.
+        # The seconds for which a cache on the way held the reply.
         self.age = None
 
     def answer(self, request):
@@ -41,7 +41,7 @@ class DoH(StandIn):
             raise Refused(Reply(400), "not a query for one question")
         request.names = (name.lower(),)
         request.families = {A: (4,), AAAA: (6,)}.get(type, ())
-        # Of the paid services with an account in the path, such as Volcengine's.
+        # Paid services with an account in the path, such as Volcengine's, refuse names of others.
         if not self.is_registered(name.lower()):
             raise Refused(Reply(403), "the name was not added in the console")
         return self._reply(message, name, type)
@@ -50,7 +50,7 @@ class DoH(StandIn):
     def _got(request):
         try:
             text = request.parameters(["dns"])["dns"]
-            # Without padding (section 6).
+            # The parameter has no padding (section 6).
             if not re.fullmatch("[A-Za-z0-9_-]+", text):
                 raise Refused(Reply(400), f"not base64url: {text}")
             return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
@@ -75,7 +75,7 @@ class DoH(StandIn):
             "!5I", 1, 7200, 900, 1209600, NEGATIVE_TTL)
         authority = b"" if found else self._record(zone, SOA, 900, soa)
         has_opt = query.opt is not None
-        # Response, recursion desired and available; the ID is the query's (section 4.1).
+        # The flags are response, recursion desired and available; the ID is the query's (section 4.1).
         flags = 0x8180 | (0 if entry else wire.NXDOMAIN)
         head = wire.header(query.id, flags, an=len(found), ns=0 if found else 1, ar=1 if has_opt else 0)
         body = head + query.question + answers + authority + (wire.opt() if has_opt else b"")

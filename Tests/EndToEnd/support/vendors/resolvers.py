@@ -10,12 +10,12 @@ from vendors.standin import BadParameters, Refused, Reply, StandIn, is_name
 
 TYPES = {"A": 1, "AAAA": 28}
 NEGATIVE_TTL = 180
-# How far the time of a request may be off at AliDNS, in seconds. Not documented.
+# The tolerance of AliDNS for the time of a request, in seconds. It is not documented.
 TOLERANCE = 300
 
 
 class _Resolver(StandIn):
-    """What a question and a reply look like everywhere."""
+    """The common form of a question and a reply."""
 
     def question(self, request, given, bad):
         name = given["name"].rstrip(".")
@@ -90,7 +90,7 @@ class Cloudflare(_Resolver):
 
 
 class AliDNS(_Resolver):
-    """`account` is (uid, AccessKey id, AccessKey secret), or None where requests need none."""
+    """AliDNS. `account` is (uid, AccessKey id, AccessKey secret), or None if requests need none."""
 
     host = "dns.alidns.com"
     path = "/resolve"
@@ -110,7 +110,7 @@ class AliDNS(_Resolver):
             body = [record["data"] for record in self.records(name, type)]
         else:
             message = self.message(name, type)
-            # Seen from servers of this kind: one object instead of an array.
+            # Servers of this kind were seen to send one object instead of an array.
             body = {**message, "Question": message["Question"][0]}
         return Reply(body=json.dumps(body).encode(), type="application/json")
 

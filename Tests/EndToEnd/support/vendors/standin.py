@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from paths import free_port
 
-# Addresses of a name as the vendor has them. A name without an entry does not exist.
+# The vendor's addresses of a name. A name without an entry does not exist.
 Entry = namedtuple("Entry", "ipv4 ipv6 ttl", defaults=((), (), 60))
 
 
@@ -24,7 +24,7 @@ class Reply:
     body: bytes = b""
     type: str = "text/plain"
     headers: dict = field(default_factory=dict)
-    # Seconds until it is sent, beside the stand-in's own.
+    # The delay of the reply in seconds, in addition to the stand-in's own.
     delay: float = 0
 
 
@@ -43,16 +43,16 @@ class BadParameters(Exception):
 
 @dataclass
 class Request:
-    # The address that was dialled, and the client's.
+    # The dialled address, and the client's.
     node: str
     peer: str
     method: str
     target: str
     headers: dict
     body: bytes
-    # None over HTTP, and if the client named no server.
+    # The server name of the handshake; None over HTTP, or if the client named none.
     server_name: str = None
-    # Names and families (4, 6) that the stand-in understood.
+    # The names and families (4, 6) that the stand-in understood.
     names: tuple = ()
     families: tuple = ()
     # The parameters of custom resolution.
@@ -80,7 +80,7 @@ class Request:
 
 
 def _fits(key, form):
-    """A form with a star at its end stands for every key that begins like it."""
+    """Whether the text has this form. A form with a star at its end stands for every key with that prefix."""
     return key.startswith(form[:-1]) if form.endswith("*") else key == form
 
 
@@ -107,29 +107,29 @@ class StandIn:
     list_path = None
 
     def __init__(self, names, nodes=("127.0.0.1",), certificate=None):
-        """`certificate` is a pair of PEM files; without it the stand-in speaks HTTP."""
+        """Starts the service. `certificate` is a pair of PEM files; without it the stand-in speaks HTTP."""
         self.name = type(self).__name__
         self.names = names
         self.nodes = nodes
-        # Seconds that the vendor's clock is ahead of this machine's.
+        # The lead of the vendor's clock over this machine's, in seconds.
         self.clock_offset = 0
         # Whether replies have the Date header, from which a client can learn the vendor's clock.
         self.is_dated = True
         self.is_throttled = False
-        # Seconds until a reply is sent.
+        # The seconds until a reply is sent.
         self.delay = 0
-        # Names outside these domains were not added in the account's console. None: every name is served.
+        # The domains that were added in the account's console; other names are refused. None: every name is served.
         self.registered = None
-        # The client's address as the vendor sees it, from the peer's.
+        # The client's address that the vendor sees, made from the peer's.
         self.seen_as = lambda peer: peer
-        # Addresses for requests with exactly these parameters of custom resolution, a frozen set of pairs.
+        # The addresses for requests with exactly these parameters of custom resolution, a frozen set of pairs.
         self.custom_names = {}
-        # What a node answers instead of everything else, by its address.
+        # The reply of a node to every request, by its address.
         self.broken_nodes = {}
         # The service nodes that the vendor lists, and a reply instead of that list.
         self.listed = list(nodes)
         self.broken_list = None
-        # Seconds until that list is sent.
+        # The seconds until that list is sent.
         self.list_delay = 0
         # Names that a handshake may have. An address is not named in a handshake (RFC 6066 section 3).
         self.hosts = {None if is_address(self.host) else self.host}
@@ -146,7 +146,7 @@ class StandIn:
         """The reply to a request; raises Refused."""
         raise NotImplementedError
 
-    # What rules are made of.
+    # MARK: helpers for rules
 
     @property
     def now(self):
@@ -164,7 +164,7 @@ class StandIn:
     def asks_for_list(self, request):
         return self.list_path is not None and request.path.endswith(self.list_path)
 
-    # What a test reads.
+    # MARK: results for tests
 
     @property
     def reasons(self):
@@ -186,7 +186,7 @@ class StandIn:
         for thread in self._threads:
             thread.join()
 
-    # The server.
+    # MARK: the server
 
     def respond(self, request):
         with self._lock:
@@ -251,7 +251,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, _Handler)
 
     def handle_error(self, request, client_address):
-        """A client that ends its connection is no error of the server."""
+        """A client that ends its connection is not an error of the server."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -268,7 +268,7 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def __getattr__(self, name):
-        """Every method is handed to the vendor's rules."""
+        """Passes every method to the vendor's rules."""
         if name.startswith("do_"):
             return self._respond
         raise AttributeError(name)
@@ -288,5 +288,5 @@ class _Handler(BaseHTTPRequestHandler):
             fields["Date"] = formatdate(stand_in.now, usegmt=True)
         head = [f"HTTP/1.1 {reply.status} {responses.get(reply.status, 'Status')}"]
         head += [f"{key}: {value}" for key, value in fields.items()]
-        # At once, because a second small packet would wait for the client's acknowledgement.
+        # The reply is one packet, because a second small one would wait for the client's acknowledgement.
         self.wfile.write("\r\n".join(head).encode() + b"\r\n\r\n" + reply.body)

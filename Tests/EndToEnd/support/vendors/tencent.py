@@ -14,21 +14,21 @@ except ImportError:
     TripleDES = algorithms.TripleDES
 
 MOST_NAMES = 8
-# The lifetime of an expiring name list, and the difference of clocks that is tolerated, in seconds. The latter is not
+# The lifetime of an expiring name list, and the tolerated difference of clocks, in seconds. The latter is not
 # documented.
 LIFETIME, TOLERANCE = 600, 60
 
-# Not documented: any request that the service cannot read. 401 is known from the SDKs.
+# The reply to a request that the service cannot read is not documented. 401 is known from the SDKs.
 MALFORMED, UNAUTHORISED = Reply(400), Reply(401)
 
 
 class DES:
-    """ECB with PKCS#7 padding. The key is the first 8 bytes of the console's."""
+    """The cipher DES in ECB mode with PKCS#7 padding. The key is the first 8 bytes of the console's."""
 
     name = "des"
 
     def __init__(self, key):
-        # Three times the same key is the single cipher.
+        # Three equal keys make the single cipher.
         self._cipher = Cipher(TripleDES(key.encode()[:8].ljust(8, b"\0") * 3), modes.ECB())
 
     def encrypt(self, text):
@@ -43,7 +43,7 @@ class DES:
 
 
 class AES:
-    """CBC with PKCS#7 padding, a key of 128 bits, and the IV before the ciphertext."""
+    """The cipher AES in CBC mode with PKCS#7 padding, a key of 128 bits, and the IV before the ciphertext."""
 
     name = "aes"
 
@@ -64,7 +64,7 @@ class AES:
 
 
 class _Service(StandIn):
-    """What the free and the paid services have in common."""
+    """The common part of the free and the paid services."""
 
     path = "/d"
 
@@ -89,7 +89,7 @@ class _Service(StandIn):
 
 
 class Free(_Service):
-    """119.29.29.29: one name, IPv4, in clear."""
+    """The service at 119.29.29.29: one name, IPv4, in clear."""
 
     def answer(self, request):
         given = self.read(request, ["dn"], ["ttl", "ip"])
@@ -110,18 +110,18 @@ class _Paid(_Service):
 
     list_path = "/conf"
 
-    # How a reply says that a single name without prefix has no record: "", or "0".
+    # The form of "no record" for a single name without prefix: "", or "0".
     empty = ""
-    # The documents have the client's address once, at the end; the SDKs want it on each line.
+    # The documents have the client's address once, at the end; the SDKs expect it on each line.
     has_client_on_each_line = True
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
-        # Whether requests must have the time of their expiry beside their names, as the newest SDK sends them.
+        # Whether requests must have the time of their expiry with their names, as the newest SDK sends them.
         self.wants_expiry = False
 
     def conf(self):
-        """The service addresses, for an hour (document 379/116336)."""
+        """The list of service addresses, valid for an hour (document 379/116336)."""
         return f"log:0|domain:0|ip:{';'.join(self.listed)}|ttl:60"
 
     def names_of(self, text):
@@ -165,11 +165,11 @@ class _Paid(_Service):
 
 
 class Encrypted(_Paid):
-    """119.29.29.98: names and replies are ciphertext. `cipher` is DES or AES with the account's key."""
+    """The service at 119.29.29.98: names and replies are ciphertext. `cipher` is DES or AES with the account's key."""
 
-    # How `ip` is written: "clear" as the SDKs have it, or "encrypted" as the documents have it.
+    # The form of `ip`: "clear" as in the SDKs, or "encrypted" as in the documents.
     ip_form = "clear"
-    # An empty reply has no body, or the ciphertext of no text.
+    # Whether an empty reply is the ciphertext of an empty text; otherwise it has no body.
     is_empty_encrypted = False
 
     def __init__(self, *arguments, account, cipher, **options):
@@ -206,7 +206,7 @@ class Encrypted(_Paid):
 
 
 class Token(_Paid):
-    """119.29.29.99: HTTPS, and a token instead of encryption."""
+    """The service at 119.29.29.99: HTTPS, and a token instead of encryption."""
 
     host = "119.29.29.99"
 

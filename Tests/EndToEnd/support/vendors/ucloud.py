@@ -5,7 +5,7 @@ import json
 
 from vendors.standin import BadParameters, Refused, Reply, SignedStandIn, is_name
 
-# A timestamp is valid so long, in seconds.
+# The validity of a timestamp in seconds.
 LIFETIME = 60
 
 
@@ -48,7 +48,7 @@ class UCloud(SignedStandIn):
             raise Refused(UNAUTHORISED, reason)
 
     def _signature(self, given):
-        """The values in the order of their names, and the secret."""
+        """The signature: the values in the order of their names, and the secret."""
         text = "-".join([*(given[key] for key in sorted(given)), self.secret])
         return hashlib.md5(text.encode()).hexdigest()
 

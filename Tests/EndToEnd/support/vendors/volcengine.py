@@ -46,7 +46,7 @@ class Volcengine(SignedStandIn):
 
     def _check_proof(self, given, *values):
         self._check(given["account_id"] == self.account, "account")
-        # In milliseconds.
+        # The time is in milliseconds.
         self._check(given["timestamp"].isdigit() and len(given["timestamp"]) == 13, f"timestamp {given['timestamp']}")
         self._check(int(given["timestamp"]) > self.now * 1000, "signature expired")
         signed = "_".join(sorted([self.secret, given["timestamp"], given["account_id"], *values]))
