@@ -178,8 +178,7 @@ final class ConnectionPool {
 
     private func noteStall(at index: Int, now: Instant) {
         guard let at = exchanges[index].stallsAt, at <= now else { return }
-        let sets = sets
-        switch exchanges[index].stalls(now: now, isAcknowledged: { ConnectionPool.isAcknowledged($0, in: sets) }) {
+        switch exchanges[index].stalls(now: now, isAcknowledged: isAcknowledged) {
         case .none: break
         case .silent(let failure): leaveConnection(at: index, failure, now: now)
         case .slow(let transfer):
@@ -230,18 +229,16 @@ final class ConnectionPool {
     }
 
     private func noteUnacknowledged(at index: Int, now: Instant) {
-        let sets = sets
         // The retry may be in the middle of a handshake: an accepted connection is enough.
         let isSo = exchanges[index].isUnacknowledged(now: now) { transfer in
-            ConnectionPool.isAcknowledged(transfer, in: sets) || transfer.isRetry && current?.hasConnected ?? false
+            isAcknowledged(transfer) || transfer.isRetry && current?.hasConnected ?? false
         }
         if isSo, !hasReplied(since: exchanges[index].startedAt) { news.unacknowledged.append(exchanges[index].id) }
     }
 
     /// Fails the exchange as `unacknowledged`, unless a reply since its start shows that the path works.
     private func noteDeadPath(at index: Int, now: Instant) {
-        let sets = sets
-        let isDead = exchanges[index].hasDeadPath(now: now) { ConnectionPool.isAcknowledged($0, in: sets) }
+        let isDead = exchanges[index].hasDeadPath(now: now, isAcknowledged: isAcknowledged)
         guard isDead, !hasReplied(since: exchanges[index].startedAt) else { return }
         finish(at: index, .failure(.unacknowledged), now: now)
     }
@@ -251,13 +248,10 @@ final class ConnectionPool {
     }
 
     private func mayHaveArrived(_ exchange: Exchange) -> Bool {
-        let sets = sets
-        return exchange.mayHaveArrived { ConnectionPool.isAcknowledged($0, in: sets) }
+        exchange.mayHaveArrived(isAcknowledged: isAcknowledged)
     }
 
-    private static func isAcknowledged(_ transfer: Transfer, in sets: [ConnectionSet]) -> Bool {
-        sets.first { $0.number == transfer.setNumber }?.isAcknowledged(transfer) ?? true
-    }
+    private func isAcknowledged(_ transfer: Transfer) -> Bool { set(of: transfer)?.isAcknowledged(transfer) ?? true }
 
     private func set(of transfer: Transfer) -> ConnectionSet? {
         if let current, current.number == transfer.setNumber { return current }
@@ -313,7 +307,7 @@ final class ConnectionPool {
     ) {
         let mayHaveArrived = mayHaveArrived(exchanges[index])
         let exchange = remove(at: index, now: now)
-        let result = isCrowded(exchange.request, result, of: running, now: now) ? .failure(.crowded) : result
+        let result = isCrowded(exchange, result, of: running, now: now) ? .failure(.crowded) : result
         if case .success(let reply) = result {
             repliedAt = now
             isHTTP1 = reply.httpVersion == .http1
@@ -328,14 +322,14 @@ final class ConnectionPool {
     ///
     /// - Parameter running: requests in flight before this batch of results.
     private func isCrowded(
-        _ request: TransferRequest, _ result: Result<TransferReply, TransferFailure>, of running: Int, now: Instant
+        _ exchange: Exchange, _ result: Result<TransferReply, TransferFailure>, of running: Int, now: Instant
     ) -> Bool {
         guard case .failure(let failure) = result, failure == .refused || failure == .reset else { return false }
         let open = sets.reduce(0) { $0 + $1.openSockets }
         let wasFurther = open <= running + 1
         if failure == .refused { return wasFurther && parallelRequests.refused(keeping: open, now: now) }
         // HTTP/2 has one connection for all requests.
-        guard parallelRequests.speaksHTTP1, !exchanges.isEmpty, open > 0, let number = request.number else {
+        guard parallelRequests.speaksHTTP1, !exchanges.isEmpty, open > 0, let number = exchange.request.number else {
             return false
         }
         // The closed connection may still be counted, and another request has one as well.

@@ -222,15 +222,18 @@ package final class HTTPClient {
         _ id: TransferID, _ result: Result<TransferReply, TransferFailure>, mayHaveArrived: Bool,
         at endpoint: HTTPEndpoint, now: Instant
     ) {
-        retryPlans[id]?.ended(at: endpoint, mayHaveArrived: mayHaveArrived)
-        if case .failure(let failure) = result, retryPlans[id] != nil {
-            if failure.isAddress { goElsewhere(id, from: endpoint, failure, now: now) }
-            // An attempt at another endpoint still runs, or has already delivered the result.
-            guard let left = retryPlans[id], left.runningCount == 0 else { return }
+        var reached = mayHaveArrived ? [endpoint] : []
+        if retryPlans[id] != nil {
+            retryPlans[id]?.ended(at: endpoint, mayHaveArrived: mayHaveArrived)
+            if case .failure(let failure) = result {
+                if failure.isAddress { goElsewhere(id, from: endpoint, failure, now: now) }
+                // An attempt at another endpoint still runs, or has already delivered the result.
+                guard let left = retryPlans[id], left.runningCount == 0 else { return }
+            }
+            guard let plan = retryPlans.removeValue(forKey: id) else { return }
+            reached = plan.reached
+            if plan.runningCount > 0 { reached += cancelAttempts(of: id, now: now) }
         }
-        let plan = retryPlans.removeValue(forKey: id)
-        var reached = plan?.reached ?? (mayHaveArrived ? [endpoint] : [])
-        if let plan, plan.runningCount > 0 { reached += cancelAttempts(of: id, now: now) }
         finished.append(Finished(id: id, result: result, endpoint: endpoint, reached: reached))
     }
 

@@ -31,6 +31,9 @@ package struct Question: Hashable, Sendable {
 
     /// Returns the question with these DNSSEC bits.
     package func with(_ dnssec: DNSSECBits) -> Question { Question(name, type, from: clients, dnssec: dnssec) }
+
+    /// The question without DO and CD.
+    package var withoutDNSSEC: Question { Question(name, type, from: clients) }
 }
 
 extension Question: CustomStringConvertible {

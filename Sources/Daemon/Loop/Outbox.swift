@@ -92,7 +92,8 @@ final class Outbox {
     ///
     /// - Returns: whether there was one.
     func take(_ change: Change) -> Bool {
-        guard changes.remove(change) != nil else { return false }
+        guard changes.contains(change) else { return false }
+        changes.remove(change)
         outputs.removeSubrange(..<next)
         next = 0
         outputs.removeAll { if case .changed(change) = $0 { true } else { false } }

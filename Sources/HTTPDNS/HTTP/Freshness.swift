@@ -12,8 +12,13 @@ extension HTTPHeaders {
     /// The `max-age` of `Cache-Control` in seconds; nil if absent or not a number (RFC 9111 section 5.2.2.1).
     var maxAgeSeconds: UInt32? {
         guard let text = self["Cache-Control"] else { return nil }
-        for directive in text.utf8.split(separator: UInt8(ascii: ",")) {
-            let directive = directive.span
+        let bytes = text.utf8.span
+        var next = 0
+        while next < bytes.count {
+            let start = next
+            let end = (start..<bytes.count).first { bytes[$0] == UInt8(ascii: ",") } ?? bytes.count
+            let directive = bytes.extracting(start..<end)
+            next = end + 1
             guard let equals = directive.indices.first(where: { directive[$0] == UInt8(ascii: "=") }),
                 HTTPHeaders.isMaxAge(directive.extracting(..<equals))
             else { continue }

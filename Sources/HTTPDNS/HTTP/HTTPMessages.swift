@@ -26,12 +26,13 @@ package struct HTTPHeaders: Equatable, Sendable {
 
     /// The value of the first field with this name.
     package subscript(name: String) -> String? {
-        for field in fields where HTTPHeaders.areEqual(field.name.utf8.span, name.utf8.span) { return field.value }
+        for field in fields where HTTPHeaders.areEqual(field.name, name) { return field.value }
         return nil
     }
 
-    private static func areEqual(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
-        guard left.count == right.count else { return false }
+    private static func areEqual(_ left: String, _ right: String) -> Bool {
+        guard left.utf8.count == right.utf8.count else { return false }
+        let (left, right) = (left.utf8.span, right.utf8.span)
         for index in left.indices where left[index].lowercased != right[index].lowercased { return false }
         return true
     }

@@ -55,9 +55,11 @@ package final class Timetable {
     package var nextDeadline: Instant? {
         readChanged()
         var earliest: Instant?
-        for (part, deadline) in zip(parts, deadlines) {
-            assert(part.nextDeadline == deadline, "\(type(of: part)) has not told its timer of another deadline")
-            earliest = Instant.earliest(earliest, deadline)
+        for place in parts.indices {
+            assert(
+                parts[place].nextDeadline == deadlines[place],
+                "\(type(of: parts[place])) has not told its timer of another deadline")
+            earliest = Instant.earliest(earliest, deadlines[place])
         }
         return earliest
     }

@@ -7,7 +7,7 @@ extension Resolver {
     /// Nameservers carry them; a local answer has no signatures.
     package func carriedBits(of question: Question, now: Instant) -> DNSSECBits {
         guard !question.dnssec.isEmpty else { return [] }
-        let plain = question.with([] as DNSSECBits)
+        let plain = question.withoutDNSSEC
         if case .here = routing.place(of: plain, now: now) { return [] }
         let policy = routing.policy(for: question)
         let upstreams = routing.upstreams(for: plain, policy, state.ranking, now: now)

@@ -10,6 +10,8 @@ package import Settings
 
 package struct ProviderAccount {
     package let settings: Settings.Provider
+    /// The settings' value, kept so that no request copies them.
+    let isBilled: Bool
     /// The names of the settings and of `names-file`.
     package let names: [QuestionScope]
     package let secrets: ProviderSecrets
@@ -30,6 +32,7 @@ package struct ProviderAccount {
         namesOfFile: [QuestionScope] = []
     ) throws(DialectFault) {
         self.settings = settings
+        isBilled = settings.isBilled
         names = settings.names + namesOfFile
         self.secrets = secrets
         identity = ProviderAccount.identity(settings)

@@ -65,8 +65,8 @@ struct RequestWay {
     let dialled: HTTPEndpoint
 }
 
-/// The state of a request since it was sent.
-struct RequestFlight {
+/// The state of a request since it was sent. A class, so that no step copies it.
+final class RequestFlight {
     let transfer: TransferID
     /// Kept here because new settings may remove the provider while its answer is in flight.
     let dialect: any Dialect
@@ -78,6 +78,14 @@ struct RequestFlight {
     /// How the request was sent first.
     let first: RequestWay
     let others: [RequestWay]
+
+    init(
+        _ transfer: TransferID, _ dialect: any Dialect, account: String?, clock: ServerClock, startedAt: Instant,
+        first: RequestWay, others: [RequestWay]
+    ) {
+        (self.transfer, self.dialect, self.account, self.clock) = (transfer, dialect, account, clock)
+        (self.startedAt, self.first, self.others) = (startedAt, first, others)
+    }
 
     /// The endpoint as configured, however it was dialled.
     func endpoint(dialledAs dialled: HTTPEndpoint) -> HTTPEndpoint {

@@ -60,7 +60,9 @@ package final class Provider {
         addresses = ProviderAddressChoice(count: endpoints.count, seed: 0)
     }
 
-    package var name: String { settings.name }
+    package var name: String { account.settings.name }
+    /// The name of a provider whose questions are billed; nil: they are not.
+    var billedName: String? { account.isBilled ? account.settings.name : nil }
     /// How long one request may take.
     package var timeout: Duration { settings.timeout }
     package var quota: BilledQuestions.Quota? {

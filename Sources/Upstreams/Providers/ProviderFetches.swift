@@ -76,7 +76,7 @@ package final class ProviderFetches: TimedPart {
     /// Sets what is dialled from now on, and how; open connections stay.
     package func setReach(_ reach: NetworkReach, _ prefixes: [NAT64Prefix]) {
         reachability = Reachability(reach: reach, prefixes: prefixes)
-        for index in providers.indices { providers[index].setReach(reachability) }
+        for provider in providers { provider.setReach(reachability) }
     }
 
     /// Providers without an address that a route or a NAT64 prefix reaches.
@@ -91,8 +91,8 @@ package final class ProviderFetches: TimedPart {
         _ cause: RequestCause = .measurement, now: Instant
     ) {
         let holder = holder ?? ShareHolder(question.name, nil)
-        let index = index(of: provider)
-        let pool = index.map { self.pool(of: providers[$0]) } ?? provider
+        let asked = self.provider(provider)
+        let pool = asked.map { self.pool(of: $0) } ?? provider
         // Asked again because a shared request is slow: alone, so that it does not delay the same questions once
         // more.
         let isAlone =
@@ -100,8 +100,8 @@ package final class ProviderFetches: TimedPart {
             || !questionsTogether.isEmpty && questionsTogether[question] != nil
         let fetch = FetchBatches.Fetch(
             id, question, startedAt: now, holder: holder, isAlone: isAlone, cause: cause,
-            parameters: index.map { providers[$0].parameters.number(for: question.name) } ?? 0)
-        guard let dialect = index.map({ providers[$0].dialect }) else { return fail([fetch], .unreachable) }
+            parameters: asked?.parameters.number(for: question.name) ?? 0)
+        guard let dialect = asked?.dialect else { return fail([fetch], .unreachable) }
         // Checked here, because later it would fail the other questions of its batch.
         guard dialect.supports(question), question.dnssec.isEmpty || dialect.carriesDNSSEC else {
             return fail([fetch], .unsupported)
@@ -167,12 +167,10 @@ package final class ProviderFetches: TimedPart {
         if ownRequests.removeValue(forKey: id) != nil { http.cancel(id, now: now) }
     }
 
-    package func provider(_ id: ProviderID) -> Provider? { index(of: id).map { providers[$0] } }
+    package func provider(_ id: ProviderID) -> Provider? { providers.first { $0.id == id } }
 
     /// Returns the provider's name; nil for an unknown provider.
-    package func name(of id: ProviderID) -> String? { index(of: id).map { providers[$0].settings.name } }
-
-    private func index(of id: ProviderID) -> Int? { providers.indices.first { providers[$0].id == id } }
+    package func name(of id: ProviderID) -> String? { provider(id)?.name }
 
     /// Renews connections after a network change. Requests in flight fail unless they are abandoned first.
     func renewConnections(now: Instant) {
@@ -207,22 +205,19 @@ package final class ProviderFetches: TimedPart {
     }
 
     private func send(
-        _ fetches: [FetchBatches.Fetch], asking questions: [Question], to provider: ProviderID,
+        _ fetches: [FetchBatches.Fetch], asking questions: [Question], to id: ProviderID,
         after earlier: EarlierReplies = EarlierReplies(), now: Instant
     ) {
-        guard let index = index(of: provider) else {
-            return fail(fetches, .unreachable)
-        }
-        let request = Request(fetches, asking: questions, of: provider, after: earlier)
-        let id = number(request)
-        for fetch in fetches { requestOfFetch[fetch.id] = id }
-        let until = now + Bounds.answerWithin - providers[index].usualLatency
+        guard let provider = provider(id) else { return fail(fetches, .unreachable) }
+        let request = Request(fetches, asking: questions, of: id, after: earlier)
+        let number = number(request)
+        for fetch in fetches { requestOfFetch[fetch.id] = number }
         queue.add(
-            id, to: pool(of: providers[index]), for: fetches[0].holder,
-            parents: request.isShared ? fetches.map(\.holder.parent) : [], places: places(at: providers[index]),
-            until: until, now: now)
+            number, to: pool(of: provider), for: fetches[0].holder,
+            parents: request.isShared ? fetches.map(\.holder.parent) : [], places: places(at: provider),
+            until: now + Bounds.answerWithin - provider.usualLatency, now: now)
         takePlaces(now: now)
-        if requests[id] === request, request.flight == nil { awaitPlace(request) }
+        if requests[number] === request, request.flight == nil { awaitPlace(request) }
     }
 
     /// Tells the resolver that the fetches of the request wait for a place.
@@ -245,14 +240,13 @@ package final class ProviderFetches: TimedPart {
     private func begin(_ id: RequestQueue.ID, now: Instant) {
         guard let request = requests[id] else { return }
         let (fetches, questions) = (request.fetches, request.questions)
-        guard let index = index(of: request.provider),
-            let (first, others, silence) = providers[index].chooseEndpoints(
+        guard let provider = provider(request.provider),
+            let (first, others, silence) = provider.chooseEndpoints(
                 avoiding: request.earlier.failedEndpoints, now: now)
         else { return end(id, .other, with: .unreachable, now: now) }
         let message: HTTPRequest
         do throws(DialectError) {
-            message = try providers[index].dialect.request(
-                for: questions, in: context(of: providers[index], for: questions))
+            message = try provider.dialect.request(for: questions, in: context(of: provider, for: questions))
         } catch {
             return end(id, .other, with: FetchFailure(error), now: now)
         }
@@ -262,12 +256,12 @@ package final class ProviderFetches: TimedPart {
                 unreported.places.append(.fetchSent(fetch.id))
             }
         }
-        providers[index].counts.requests += 1
-        providers[index].counts.names += UInt64(questions.count)
-        let timeouts = RequestTimeouts(providers[index].timeout)
+        provider.counts.requests += 1
+        provider.counts.names += UInt64(questions.count)
+        let timeouts = RequestTimeouts(provider.timeout)
         var outgoing = TransferRequest(
             message, to: first.dialled, timeout: timeouts.transfer, connectTimeout: timeouts.connect,
-            needsOwnConnection: providers[index].distrustsConnections(now: now),
+            needsOwnConnection: provider.distrustsConnections(now: now),
             stallTimeout: timeouts.stall, silenceTimeout: silence,
             deadPathTimeout: timeouts.deadPath - request.countsFrom.duration(to: now),
             unacknowledgedAfter: ProviderFetches.unacknowledgedAfter,
@@ -275,9 +269,8 @@ package final class ProviderFetches: TimedPart {
         outgoing.number = id
         let transfer = http.start(outgoing, now: now)
         request.flight = RequestFlight(
-            transfer: transfer, dialect: providers[index].dialect,
-            account: providers[index].settings.isBilled ? providers[index].name : nil, clock: providers[index].clock,
-            startedAt: now, first: first, others: others)
+            transfer, provider.dialect, account: provider.billedName, clock: provider.clock, startedAt: now,
+            first: first, others: others)
         requestOfTransfer[transfer] = id
         if request.isShared { for fetch in fetches { questionsTogether[fetch.question, default: 0] += 1 } }
     }
@@ -313,18 +306,20 @@ package final class ProviderFetches: TimedPart {
             failed(request, at: endpoint, FetchFailure(failure), failure.description, isAddress: isAddress, now: now)
             fail(remaining, FetchFailure(failure))
         case .success(let transfer):
-            setPlaces(of: request.provider, dialled, afterStatus: transfer.status, now: now)
+            // Nil: new settings have removed it, but clients still wait for its reply.
+            let provider = provider(request.provider)
+            if let provider { setPlaces(of: provider, dialled, afterStatus: transfer.status, now: now) }
             let reply = HTTPReply(transfer)
             // Over TLS a redirect is the provider's own reply, and says nothing about the network.
             if flight.first.endpoint.scheme == .http, let host = reply.redirectHost {
                 unreported.redirected.append(.redirected(host))
             }
-            noteExit(in: reply, to: request, flight, now: now)
-            if let provider = provider(request.provider), provider.wantsNodes {
+            if let provider { noteExit(of: provider, in: reply, to: request, flight, now: now) }
+            if let provider, provider.wantsNodes {
                 provider.wantsNodes = false
                 outbox.report(.provider(.nodes(provider.id, reply)))
             }
-            let clockDiffers = learnClock(from: reply, of: request.provider, flight)
+            let clockDiffers = provider.map { learnClock(from: reply, of: $0, flight) } ?? false
             var results = flight.dialect.answers(from: reply, to: request.questions)
             if results.first?.failure?.clockMayBeWrong == true, clockDiffers, !request.earlier.isRedated {
                 return sendAgain(remaining, of: request, now: now) { $0.isRedated = true }
@@ -335,7 +330,7 @@ package final class ProviderFetches: TimedPart {
                 return sendAgain(remaining, of: request, now: now) { $0.failedEndpoints.append(endpoint) }
             }
             var outcomes = zip(request.questions, results).map { question, result in
-                outcome(of: question, result, from: request.provider, now: now)
+                outcome(of: question, result, from: provider, now: now)
             }
             if let provider = providerOutOfOrder(after: results, to: request, at: endpoint, now: now) {
                 outcomes = outcomes.map(provider.failureOfAllNames)
@@ -345,21 +340,22 @@ package final class ProviderFetches: TimedPart {
         }
     }
 
-    private func noteExit(in reply: HTTPReply, to request: Request, _ flight: RequestFlight, now: Instant) {
-        guard let provider = provider(request.provider), let clients = request.questions.first?.clients,
+    private func noteExit(
+        of provider: Provider, in reply: HTTPReply, to request: Request, _ flight: RequestFlight, now: Instant
+    ) {
+        guard let clients = request.questions.first?.clients,
             let address = provider.exit(in: reply, toClients: clients, now: now)
         else { return }
-        exits.removeAll { $0.provider == request.provider }
-        exits.append(ReportedExit(address: address, provider: request.provider, askedAt: flight.startedAt))
+        exits.removeAll { $0.provider == provider.id }
+        exits.append(ReportedExit(address: address, provider: provider.id, askedAt: flight.startedAt))
     }
 
     private func outcome(
-        of question: Question, _ result: Result<Answer, DialectError>, from provider: ProviderID, now: Instant
+        of question: Question, _ result: Result<Answer, DialectError>, from provider: Provider?, now: Instant
     ) -> FetchResult {
-        // New settings may have removed the provider; clients still wait for its reply.
-        guard let index = index(of: provider) else { return FetchResult(result) }
-        let isClockRight = providers[index].clock.isKnown(wallMilliseconds: Clock.wallMilliseconds())
-        return providers[index].result(result, for: question.name, isClockRight: isClockRight, now: now)
+        guard let provider else { return FetchResult(result) }
+        let isClockRight = provider.clock.isKnown(wallMilliseconds: Clock.wallMilliseconds())
+        return provider.result(result, for: question.name, isClockRight: isClockRight, now: now)
     }
 
     private func sendAgain(
@@ -416,8 +412,7 @@ package final class ProviderFetches: TimedPart {
     }
 
     /// Returns true if the provider's clock differs from the one that dated the request.
-    private func learnClock(from reply: HTTPReply, of provider: ProviderID, _ flight: RequestFlight) -> Bool {
-        guard let provider = self.provider(provider) else { return false }
+    private func learnClock(from reply: HTTPReply, of provider: Provider, _ flight: RequestFlight) -> Bool {
         provider.clock.learn(from: reply, in: flight.dialect, wallMilliseconds: Clock.wallMilliseconds())
         return provider.clock.differs(from: flight.clock)
     }
@@ -442,11 +437,11 @@ package final class ProviderFetches: TimedPart {
         }
         // Time spent on another address before does not count against this one.
         let elapsed = endpoint == flight.first.endpoint ? flight.startedAt.duration(to: now) : reply.totalTime
-        guard let index = index(of: request.provider) else { return }
+        guard let provider = provider(request.provider) else { return }
         let failure = outcomes.contains(where: \.isUseful) ? nil : errors.first.map { FetchFailure($0) }
-        providers[index].replied(failure, at: endpoint, after: elapsed, now: now)
+        provider.replied(failure, at: endpoint, after: elapsed, now: now)
         for failed in request.earlier.failedEndpoints {
-            providers[index].contradicted(failed, now: now)
+            provider.contradicted(failed, now: now)
             outbox.report(.provider(.addressFailed(request.provider, isWrongNode: false)))
         }
     }
@@ -472,16 +467,16 @@ package final class ProviderFetches: TimedPart {
         _ request: Request, at endpoint: HTTPEndpoint, _ failure: FetchFailure, _ reason: String, isAddress: Bool,
         now: Instant
     ) {
-        guard let index = index(of: request.provider) else { return }
-        providers[index].failed(failure, reason, at: endpoint, isAddress: isAddress, now: now)
+        guard let provider = provider(request.provider) else { return }
+        provider.failed(failure, reason, at: endpoint, isAddress: isAddress, now: now)
         if isAddress { outbox.report(.provider(.addressFailed(request.provider, isWrongNode: failure == .server))) }
-        outbox.report(.requestFailed(provider: providers[index].name, reason: reason))
+        outbox.report(.requestFailed(provider: provider.name, reason: reason))
     }
 
     private func failedInPart(_ request: Request, _ failure: FetchFailure, _ reason: String) {
-        guard let index = index(of: request.provider) else { return }
-        providers[index].counts.failedInPart(failure)
-        outbox.report(.requestFailed(provider: providers[index].name, reason: reason))
+        guard let provider = provider(request.provider) else { return }
+        provider.counts.failedInPart(failure)
+        outbox.report(.requestFailed(provider: provider.name, reason: reason))
     }
 
     /// Abandons all requests in flight, which may have reached billed accounts. For the end of the process.
@@ -536,17 +531,15 @@ package final class ProviderFetches: TimedPart {
     /// Returns how many requests the provider's connections carry at once: now, and at most.
     private func places(at provider: Provider) -> (now: Int, most: Int) {
         var places = (now: 1, most: 1)
-        for index in provider.endpoints.indices {
-            let dialled = provider.ways[index] ?? provider.endpoints[index]
-            let parallel = http.parallelRequests(to: dialled)
+        for (endpoint, way) in zip(provider.endpoints, provider.ways) {
+            let parallel = http.parallelRequests(to: way ?? endpoint)
             places = (max(places.now, parallel.now), max(places.most, parallel.most))
         }
         return places
     }
 
     /// Lets more requests run in parallel if some wait although the provider answers, and fewer if it asks for fewer.
-    private func setPlaces(of id: ProviderID, _ dialled: HTTPEndpoint, afterStatus status: Int, now: Instant) {
-        guard let provider = provider(id) else { return }
+    private func setPlaces(of provider: Provider, _ dialled: HTTPEndpoint, afterStatus status: Int, now: Instant) {
         let pool = pool(of: provider)
         if status == 429 || status == 503 {
             http.wantsFewer(of: dialled, now: now)

@@ -125,8 +125,11 @@ package final class SystemFetches: TimedPart {
     /// - Returns: true for a check question of the daemon, which a client can only know from one of its servers. It
     ///   gets no answer then.
     package func clientAsked(_ question: Question, now: Instant) -> Bool {
-        let question = question.with([] as DNSSECBits)
-        if let actions = loopChecks.clientAsked(question, now: now, randomness: &randomness) {
+        let question = question.withoutDNSSEC
+        // Read first: a mutating call changes the timer.
+        if loopChecks.isToken(question, now: now),
+            let actions = loopChecks.clientAsked(question, now: now, randomness: &randomness)
+        {
             perform(actions, now: now)
             return true
         }
@@ -229,7 +232,7 @@ package final class SystemFetches: TimedPart {
         jobs[number] = Job(place: place, lookup: lookup, purpose: purpose)
         if case .fetch(let id) = purpose {
             jobOfFetch[id] = number
-            awaited[question.with([] as DNSSECBits), default: 0] += 1
+            awaited[question.withoutDNSSEC, default: 0] += 1
         }
         advance(number, .started, now: now)
         return number
@@ -330,7 +333,7 @@ package final class SystemFetches: TimedPart {
         counts.foreignReplies += UInt64(job.lookup.foreignReplies)
         for exchange in job.exchanges.values { exchange.close(loop) }
         openExchanges -= job.exchanges.count
-        let question = job.lookup.question.with([] as DNSSECBits)
+        let question = job.lookup.question.withoutDNSSEC
         guard case .fetch = job.purpose, let count = awaited[question] else { return }
         awaited[question] = count > 1 ? count - 1 : nil
     }

@@ -38,20 +38,24 @@ package struct FairQueue: Sendable {
         var last: ID?
     }
 
+    /// A row of the table. Not optional, so that one field is read without a copy of the others.
     private struct Entry: Sendable {
-        let holder: ShareHolder
+        enum State { case absent, waiting, held }
+
+        var state = State.absent
+        /// The holder; nil without an entry.
+        var holder: ShareHolder?
         /// The leaf of the holder; nil without a tree.
         var leaf: Int?
         /// The place in the order of arrival: it rises with each entry.
-        let serial: UInt64
-        var isHeld = false
+        var serial: UInt64 = 0
         var previous: ID?
         var next: ID?
     }
 
     /// Existing entries beyond a reduced capacity keep their places.
     package var capacity: Int
-    private var entries: [Entry?] = []
+    private var entries: [Entry] = []
     /// Entries with a place.
     package private(set) var heldCount = 0
     package private(set) var waitingCount = 0
@@ -90,16 +94,16 @@ package struct FairQueue: Sendable {
 
     private static let emptyTree = [Node(place: Place(above: -1, part: .root), depth: 0, turn: 0)]
 
-    package func contains(_ id: ID) -> Bool { entries.indices.contains(id) && entries[id] != nil }
-    package func isHeld(_ id: ID) -> Bool { entries.indices.contains(id) && entries[id]?.isHeld ?? false }
+    package func contains(_ id: ID) -> Bool { entries.indices.contains(id) && entries[id].state != .absent }
+    package func isHeld(_ id: ID) -> Bool { entries.indices.contains(id) && entries[id].state == .held }
 
     // MARK: changes
 
     /// Queues an entry. An entry with the same number is replaced.
     package mutating func add(_ id: ID, for holder: ShareHolder) {
         remove(id)
-        while entries.count <= id { entries.append(nil) }
-        entries[id] = Entry(holder: holder, serial: nextSerial)
+        while entries.count <= id { entries.append(Entry()) }
+        entries[id] = Entry(state: .waiting, holder: holder, serial: nextSerial)
         nextSerial += 1
         enqueue(id)
     }
@@ -126,10 +130,10 @@ package struct FairQueue: Sendable {
     package mutating func hold(_ id: ID) {
         guard contains(id), !isHeld(id) else { return }
         unlink(id)
-        entries[id]?.isHeld = true
+        entries[id].state = .held
         FairQueue.append(id, to: &holders, &entries)
         (heldCount, waitingCount) = (heldCount + 1, waitingCount - 1)
-        if let leaf = entries[id]?.leaf { count(leaf, held: 1, waiting: -1) }
+        if let leaf = entries[id].leaf { count(leaf, held: 1, waiting: -1) }
         unsortIfQuiet()
     }
 
@@ -137,7 +141,7 @@ package struct FairQueue: Sendable {
     package mutating func suspend(_ id: ID) {
         guard isHeld(id) else { return }
         FairQueue.remove(id, from: &holders, &entries)
-        entries[id]?.isHeld = false
+        entries[id].state = .waiting
         heldCount -= 1
         enqueue(id, gaveUp: 1)
     }
@@ -145,8 +149,7 @@ package struct FairQueue: Sendable {
     /// Removes an entry. An unknown number is ignored.
     package mutating func remove(_ id: ID) {
         guard contains(id) else { return }
-        // Fields are read one by one: a copy of the entry retains its names.
-        let (isHeld, leaf) = (isHeld(id), entries[id]?.leaf)
+        let (isHeld, leaf) = (isHeld(id), entries[id].leaf)
         if isHeld {
             FairQueue.remove(id, from: &holders, &entries)
             heldCount -= 1
@@ -154,7 +157,7 @@ package struct FairQueue: Sendable {
             unlink(id)
             waitingCount -= 1
         }
-        entries[id] = nil
+        entries[id] = Entry()
         guard let leaf else { return }
         count(leaf, held: isHeld ? -1 : 0, waiting: isHeld ? 0 : -1)
         unsortIfQuiet()
@@ -166,12 +169,12 @@ package struct FairQueue: Sendable {
     package var oldestHeld: ID? { holders.first }
 
     /// The entry that got its place next after this one.
-    package func held(after id: ID) -> ID? { entries[id]?.next }
+    package func held(after id: ID) -> ID? { entries[id].next }
 
     /// Whether the first entry's holder would have at least as many places as the second one's after giving it a place.
     /// Compares the holders where their paths part.
     package func outweighs(_ one: ID, _ other: ID) -> Bool {
-        guard contains(one), contains(other), var left = entries[one]?.leaf, var right = entries[other]?.leaf,
+        guard contains(one), contains(other), var left = entries[one].leaf, var right = entries[other].leaf,
             left != right
         else { return false }
         while nodes[left].place.above != nodes[right].place.above {
@@ -192,7 +195,7 @@ package struct FairQueue: Sendable {
         guard let one = isOldest ? known.first : known.last, let other = isOldest ? unknown.first : unknown.last else {
             return isOldest ? known.first ?? unknown.first : known.last ?? unknown.last
         }
-        let isOneOlder = entries[one]?.serial ?? 0 < entries[other]?.serial ?? 0
+        let isOneOlder = entries[one].serial < entries[other].serial
         return isOneOlder == isOldest ? one : other
     }
 
@@ -204,27 +207,27 @@ package struct FairQueue: Sendable {
         isSorted = true
         var held = holders.first
         while let id = held {
-            held = entries[id]?.next
-            guard let holder = entries[id]?.holder else { continue }
+            held = entries[id].next
+            guard let holder = entries[id].holder else { continue }
             let leaf = leaf(of: holder)
-            entries[id]?.leaf = leaf
+            entries[id].leaf = leaf
             count(leaf, held: 1, waiting: 0)
         }
         var waiting = unsorted.first
         unsorted = List()
         while let id = waiting {
-            waiting = entries[id]?.next
+            waiting = entries[id].next
             link(id)
-            if let leaf = entries[id]?.leaf { count(leaf, held: 0, waiting: 1) }
+            if let leaf = entries[id].leaf { count(leaf, held: 0, waiting: 1) }
         }
     }
 
     /// Drops the tree when hardly any entries compete.
     private mutating func unsortIfQuiet() {
         guard isSorted, waitingCount <= unsortedMost / 2, heldCount <= Bounds.quietHolders else { return }
-        let waiting = entries.indices.filter { contains($0) && !isHeld($0) }
-            .sorted { entries[$0]?.serial ?? 0 < entries[$1]?.serial ?? 0 }
-        for id in entries.indices { entries[id]?.leaf = nil }
+        let waiting = entries.indices.filter { entries[$0].state == .waiting }
+            .sorted { entries[$0].serial < entries[$1].serial }
+        for id in entries.indices { entries[id].leaf = nil }
         (nodes, freeNodes, numberOfPlace) = (FairQueue.emptyTree, [], [:])
         (positions, largestPositions) = (ChildHeap.Positions(), ChildHeap.Positions())
         isSorted = false
@@ -284,17 +287,16 @@ package struct FairQueue: Sendable {
     private mutating func enqueue(_ id: ID, gaveUp: Int = 0) {
         waitingCount += 1
         link(id)
-        if let leaf = entries[id]?.leaf { count(leaf, held: -gaveUp, waiting: 1) }
+        if let leaf = entries[id].leaf { count(leaf, held: -gaveUp, waiting: 1) }
         if waitingCount > unsortedMost { sort() }
     }
 
     /// Puts an entry at the end of the waiting entries, without counting it.
     private mutating func link(_ id: ID) {
         guard isSorted else { return FairQueue.append(id, to: &unsorted, &entries) }
-        guard let entry = entries[id] else { return }
-        let holder = entry.holder
-        let leaf = entry.leaf ?? leaf(of: holder)
-        entries[id]?.leaf = leaf
+        guard let holder = entries[id].holder else { return }
+        let leaf = entries[id].leaf ?? leaf(of: holder)
+        entries[id].leaf = leaf
         if holder.isKnown {
             FairQueue.append(id, to: &nodes[leaf].known, &entries)
         } else {
@@ -305,24 +307,24 @@ package struct FairQueue: Sendable {
     /// Takes an entry from the waiting entries, without counting it.
     private mutating func unlink(_ id: ID) {
         guard contains(id) else { return }
-        guard let leaf = entries[id]?.leaf else { return FairQueue.remove(id, from: &unsorted, &entries) }
-        if entries[id]?.holder.isKnown ?? false {
+        guard let leaf = entries[id].leaf else { return FairQueue.remove(id, from: &unsorted, &entries) }
+        if entries[id].holder?.isKnown ?? false {
             FairQueue.remove(id, from: &nodes[leaf].known, &entries)
         } else {
             FairQueue.remove(id, from: &nodes[leaf].unknown, &entries)
         }
     }
 
-    private static func append(_ id: ID, to list: inout List, _ entries: inout [Entry?]) {
-        entries[id]?.previous = list.last
-        entries[id]?.next = nil
-        if let last = list.last { entries[last]?.next = id } else { list.first = id }
+    private static func append(_ id: ID, to list: inout List, _ entries: inout [Entry]) {
+        entries[id].previous = list.last
+        entries[id].next = nil
+        if let last = list.last { entries[last].next = id } else { list.first = id }
         list.last = id
     }
 
-    private static func remove(_ id: ID, from list: inout List, _ entries: inout [Entry?]) {
-        let (previous, next) = (entries[id]?.previous, entries[id]?.next)
-        if let previous { entries[previous]?.next = next } else { list.first = next }
-        if let next { entries[next]?.previous = previous } else { list.last = previous }
+    private static func remove(_ id: ID, from list: inout List, _ entries: inout [Entry]) {
+        let (previous, next) = (entries[id].previous, entries[id].next)
+        if let previous { entries[previous].next = next } else { list.first = next }
+        if let next { entries[next].previous = previous } else { list.last = previous }
     }
 }

@@ -30,27 +30,26 @@ package struct ShareHolder: Hashable, Sendable {
         case name(Name)
     }
 
-    private let name: Name
     /// The registrable domain of the name.
     package let domain: Name
+    /// The name without its first label, or the domain itself: names with one parent mostly have the same nameservers.
+    package let parent: Name
     /// The client; nil for the daemon's own requests.
     package let client: ClientID?
     /// The name was answered lately, so it does not hang.
     package let isKnown: Bool
 
     package init(_ name: Name, _ client: ClientID?, isKnown: Bool = false) {
-        self.name = name
         domain = name.registrableDomain
+        parent = ShareHolder.parent(of: name, in: domain)
         self.client = client
         self.isKnown = isKnown
     }
 
-    /// The name without its first label, or the domain itself: names with one parent mostly have the same nameservers.
-    package var parent: Name { ShareHolder.parent(of: name, in: domain) }
-
     static func parent(of name: Name) -> Name { parent(of: name, in: name.registrableDomain) }
 
     private static func parent(of name: Name, in domain: Name) -> Name {
-        name == domain ? domain : name.parent ?? domain
+        let isChild = name.wire.count <= 1 + Int(name.wire[0]) + domain.wire.count
+        return isChild ? domain : name.parent ?? domain
     }
 }

@@ -86,16 +86,21 @@ package struct LoopChecks: Sendable {
         return checkAll(now: now, randomness: &randomness)
     }
 
+    /// Whether a client can know the question only from one of the servers. Such a token gets no reply.
+    package func isToken(_ question: Question, now: Instant) -> Bool { serverOfToken(question, now: now) != nil }
+
+    private func serverOfToken(_ question: Question, now: Instant) -> Int? {
+        servers.firstIndex { server in server.question == question && server.validUntil.map { now < $0 } ?? false }
+    }
+
     /// Handles a client's question.
     ///
-    /// - Returns: nil for an ordinary question. A token gets no reply. The actions may be empty, because the forwarding
-    ///   server repeats the query if it gets no reply.
+    /// - Returns: nil for an ordinary question. The actions may be empty, because the forwarding server repeats the
+    ///   query if it gets no reply.
     package mutating func clientAsked(
         _ question: Question, now: Instant, randomness: inout some RandomNumberGenerator
     ) -> [Action]? {
-        guard let index = servers.firstIndex(where: { $0.question == question }),
-            let validUntil = servers[index].validUntil, now < validUntil
-        else { return nil }
+        guard let index = serverOfToken(question, now: now) else { return nil }
         let standing = servers[index].standing
         if case .omitted = standing { return [] }
         let spread = (LoopChecks.maxPause - LoopChecks.minPause).wholeSeconds
