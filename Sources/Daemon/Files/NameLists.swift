@@ -187,10 +187,10 @@ final class NameLists: TimedPart {
         for (path, complaints) in new.complaints.sorted(by: { $0.key < $1.key })
         where names.complaints[path] != complaints {
             let count = new.lists[path]?.count ?? new.accounts[path]?.count ?? 0
-            outbox.log(.names(.refused(path: path, names: count, complaints: complaints)))
+            outbox.log(.namesRefused(path: path, names: count, complaints: complaints))
         }
         if !new.accountFaults.isEmpty, new.accountFaults != names.accountFaults {
-            outbox.log(.names(.accountLeftOut(complaints: new.accountFaults)))
+            outbox.log(.accountLeftOut(complaints: new.accountFaults))
         }
         cleanup.retired.append(names)
         names = new
@@ -233,13 +233,13 @@ final class NameLists: TimedPart {
             switch batch.number == requested ? outcome : outcome.flatMap({ NameLists.checked($0, path, after: old) }) {
             case .success(let list):
                 let wasRefused = names.complaints.removeValue(forKey: path) != nil
-                if list != old || wasRefused { outbox.log(.names(.loaded(path: path, names: list.count))) }
+                if list != old || wasRefused { outbox.log(.namesLoaded(path: path, names: list.count)) }
                 guard list != old else { continue }
                 hasOtherLists = true
                 names.lists[path] = list
             case .failure(let fault):
                 if complaints[path] != fault.complaints {
-                    outbox.log(.names(.refused(path: path, names: old.count, complaints: fault.complaints)))
+                    outbox.log(.namesRefused(path: path, names: old.count, complaints: fault.complaints))
                 }
                 names.complaints[path] = fault.complaints
             }
@@ -277,15 +277,15 @@ final class NameLists: TimedPart {
     /// Leases come and go all the time: only faults of their files are news.
     private func log(_ file: LocalNameFile, _ path: String, old: LocalNameFile?) {
         if !file.faults.isEmpty, file.faults != old?.faults {
-            outbox.log(.names(.localRefused(path: path, complaints: file.faults, isWhole: true)))
+            outbox.log(.localNamesRefused(path: path, complaints: file.faults, isWhole: true))
         }
         if !file.ignored.isEmpty, file.ignored != old?.ignored {
-            outbox.log(.names(.localRefused(path: path, complaints: file.ignored, isWhole: false)))
+            outbox.log(.localNamesRefused(path: path, complaints: file.ignored, isWhole: false))
         }
         let isRepaired = file.faults.isEmpty && old?.faults.isEmpty == false
         // Every machine has a hosts file.
         let isNew = file.kind != .hostsFile && (old.map { $0.hosts != file.hosts } ?? file.faults.isEmpty)
-        if isRepaired || isNew { outbox.log(.names(.loaded(path: path, names: file.names))) }
+        if isRepaired || isNew { outbox.log(.namesLoaded(path: path, names: file.names)) }
     }
 
     private func beginBatch() {
@@ -361,7 +361,7 @@ final class NameLists: TimedPart {
         do throws(SystemError) {
             try watchAll()
         } catch {
-            outbox.log(.rule(.unwatched(reason: error.description)))
+            outbox.log(.listsUnwatched(reason: error.description))
         }
     }
 

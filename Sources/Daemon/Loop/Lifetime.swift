@@ -81,7 +81,7 @@ extension Daemon {
             try resolving.loop.turn(until: end)
             dispatch(now: Clock.now())
         }
-        if !policy.rules.isReady { outbox.log(.rule(.late)) }
+        if !policy.rules.isReady { outbox.log(.addedRulesLate) }
     }
 
     /// What the fleet has flushed meanwhile must not be answered from the store. Without Redis, the start does not wait

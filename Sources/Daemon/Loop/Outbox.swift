@@ -123,8 +123,8 @@ extension Outbox: UpstreamOutbox {
         case .loops(let server): put(.nameserver(.loops(server.description)))
         case .askedAgain(let server): put(.nameserver(.askedAgain(server.description)))
         case .standing(let news): put(.nameserver(NameserverNews(news)))
-        case .redisLost(let server, let reason): log(.fleet(.redisLost(server: server, reason: reason)))
-        case .redisWorks(let server): log(.fleet(.redisWorks(server: server)))
+        case .redisLost(let server, let reason): log(.fleet(redisLost: server, reason: reason))
+        case .redisWorks(let server): log(.fleet(redisWorks: server))
         }
     }
 }
