@@ -4,7 +4,7 @@
 import DNSWire
 package import Telemetry
 
-package struct FlightEventReport: Codable, Equatable, Sendable {
+package struct FlightEventReport: DataReport, Codable, Equatable {
     /// The time: "2026-11-21 12:34:56.123456Z".
     package let time: String
     /// The kind of event: "answered", "fetch-ended", ...
@@ -65,8 +65,6 @@ package struct FlightEventReport: Codable, Equatable, Sendable {
 }
 
 extension FlightEventReport {
-    package var jsonLine: String { json(self) }
-
     /// The fields for a structured log, whose lines have their own time.
     package var logFields: [String: LogField] {
         let texts = [

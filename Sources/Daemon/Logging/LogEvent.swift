@@ -168,7 +168,7 @@ extension LogEvent {
 extension LogEvent {
     static func settingsReloaded(_ report: ReloadReport) -> LogEvent {
         LogEvent(
-            .info, "settings-reloaded", .written, report.text, ["need_restart": .list(report.needRestart)])
+            .info, "settings-reloaded", .written, report.sentence, ["need_restart": .list(report.needRestart)])
     }
 
     static func settingsRefused(complaints: [String]) -> LogEvent {
@@ -179,7 +179,7 @@ extension LogEvent {
 
     /// The operator changed the level, or its time limit has expired.
     static func levelChanged(_ report: LogLevelReport) -> LogEvent {
-        LogEvent(.info, "level-changed", .written, report.text, ["log_level": .text(report.level.rawValue)])
+        LogEvent(.info, "level-changed", .written, report.sentence, ["log_level": .text(report.level.rawValue)])
     }
 
     /// A proxy is configured in this environment variable.
