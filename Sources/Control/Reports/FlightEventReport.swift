@@ -46,7 +46,7 @@ package struct FlightEventReport: DataReport, Codable, Equatable {
         name = event.name?.description
         type = event.type?.description
         source = event.source == .none ? nil : "\(event.source)"
-        code = event.hasCode ? event.code.description : nil
+        code = event.kind.hasCode ? event.code.description : nil
         extendedError = event.extendedError.map(Int.init)
         microseconds = event.microseconds > 0 ? Int(event.microseconds) : nil
         outcome =
@@ -101,18 +101,10 @@ extension FlightEventReport {
     private static let widths = [16, 17, 36]
 }
 
-extension FlightEvent {
-    fileprivate var hasCode: Bool {
-        switch kind {
-        case .answered, .refused: true
-        case .dropped, .handedOver, .fetchBegun, .fetchEnded, .stored, .refreshBegun, .probeEnded, .divergence,
-            .providerChanged, .networkChanged, .settingsReloaded:
-            false
-        }
-    }
-}
-
 extension FlightEvent.Kind {
+    /// A query that is dropped gets no response.
+    fileprivate var hasCode: Bool { endsQuery && self != .dropped }
+
     fileprivate var word: String {
         switch self {
         case .answered: "answered"
