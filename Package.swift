@@ -50,7 +50,7 @@ let package = Package(
             "httpdnsctl",
             ["Control", "Crypto", "DNSWire", "LinuxIO", "Resolver", "Settings", "Telemetry"]),
         program("httpdnsd-nftset", ["CLinux", "Confinement", "DNSWire", "LinuxIO", "SetFeed", "Settings"]),
-        program("httpdns-lab", ["HTTPDNS", "DNSWire", "CMicrohttpd"]),
+        program("httpdns-lab", ["HTTPDNS", "DNSWire", "LinuxIO", "CMicrohttpd"]),
 
         module(
             "Daemon",

@@ -31,9 +31,8 @@ package struct SettingsError: Error, Equatable, Sendable {
 }
 
 extension SettingsError: CustomStringConvertible {
+    package var description: String { lines.joined(separator: "\n") }
+
     /// One line for each complaint.
-    package var description: String {
-        let lines = complaints.map(\.description)
-        return (omitted == 0 ? lines : lines + ["and \(omitted) more"]).joined(separator: "\n")
-    }
+    package var lines: [String] { complaints.map(\.description) + (omitted == 0 ? [] : ["and \(omitted) more"]) }
 }

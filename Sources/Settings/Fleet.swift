@@ -37,7 +37,7 @@ extension Settings {
     }
 }
 
-extension Settings.Fleet {
+extension Settings.Fleet: KeyedTable {
     private static let maxServers = 4
     private static let maxKeys = 2
     /// The bounds of `readTimeout`. No server answers below the minimum; a provider answers within the maximum.

@@ -91,17 +91,24 @@ func isUnseen(_ scalar: Unicode.Scalar) -> Bool {
 
 extension Format {
     /// The format of a string that `parse` accepts; `remedy` may suggest a replacement for an invalid one.
+    ///
+    /// - Parameter remediesIntegers: the remedy is also for an integer, as its digits.
     static func text(
-        allowed: String, secrecy: Secrecy = .none, remedy: @escaping @Sendable (TOMLNode) -> String? = { _ in nil },
+        allowed: String, secrecy: Secrecy = .none, remediesIntegers: Bool = false,
+        remedy: @escaping @Sendable (String) -> String? = { _ in nil },
         parse: @escaping @Sendable (String) -> Value?, write: @escaping @Sendable (Value) -> String
     ) -> Format {
         Format(
             allowed: allowed,
             read: { node throws(Misfit) in
-                guard case .string(let text) = node.value, let value = parse(text) else {
-                    throw Misfit(node, secrecy, allowed: allowed, remedy: remedy(node))
+                switch node.value {
+                case .string(let text):
+                    if let value = parse(text) { return value }
+                    throw Misfit(node, secrecy, allowed: allowed, remedy: remedy(text))
+                case .integer(let number) where remediesIntegers:
+                    throw Misfit(node, secrecy, allowed: allowed, remedy: remedy("\(number)"))
+                default: throw Misfit(node, secrecy, allowed: allowed)
                 }
-                return value
             },
             write: { tomlString(write($0)) }, secrecy: secrecy)
     }
@@ -294,10 +301,7 @@ extension Format {
     ) -> Format {
         .text(
             allowed: words.map(tomlString).joined(separator: ", "),
-            remedy: { node in
-                guard case .string(let text) = node.value else { return nil }
-                return nearestName(to: text, among: words).map { "did you mean \"\($0)\"?" }
-            },
+            remedy: { text in nearestName(to: text, among: words).map { "did you mean \"\($0)\"?" } },
             parse: { words.contains($0) ? parse($0) : nil }, write: write)
     }
 }

@@ -29,11 +29,21 @@ struct Key<Section>: Sendable {
 /// Missing or conflicting keys of a table, with the key concerned, or nil for the whole table.
 typealias Contradiction = (key: String?, text: String)
 
-/// A table of an array of tables, as written in the file, before its keys are checked together.
-protocol TableDraft {
+/// A table of the settings file.
+protocol KeyedTable: Sendable {
     static var keys: [Key<Self>] { get }
-    /// The contradictions; empty if the table's value can be made.
-    var contradictions: [Contradiction] { get }
+}
+
+/// A table of an array of tables, whose keys are checked together after all are read.
+protocol KeyedElement: KeyedTable {
+    /// The value before its keys are read; required keys have no valid value.
+    static var empty: Self { get }
+    /// Returns the contradictions between the keys.
+    ///
+    /// - Parameter given: the keys of the table with a value that is not empty.
+    func contradictions(_ given: Set<String>) -> [Contradiction]
+    /// Returns the valid value; nil if a required key is missing, which is also a contradiction.
+    func completed(_ given: Set<String>) -> Self?
 }
 
 extension Settings {
@@ -52,7 +62,7 @@ extension Settings {
     ]
 }
 
-extension Settings.Server {
+extension Settings.Server: KeyedTable {
     /// Maximum number of networks, which are checked one by one for every query.
     private static let maxAllow = 256
     /// The bounds of rates. The upper bound exceeds the query rate of any machine.
@@ -72,7 +82,7 @@ extension Settings.Server {
     ]
 }
 
-extension Settings.SystemResolver {
+extension Settings.SystemResolver: KeyedTable {
     /// Maximum number of servers. More only delay the last resort; glibc itself stops at three.
     private static let maxServers = 8
     /// The bounds of `patience`, below the time within which every client gets an answer.
@@ -87,7 +97,7 @@ extension Settings.SystemResolver {
     ]
 }
 
-extension Settings.Cache {
+extension Settings.Cache: KeyedTable {
     /// The bounds of the size. Below the minimum no working set fits; the maximum exceeds any known demand.
     private static let sizes = 1 << 20...64 << 30
     /// The bounds of TTLs. RFC 8767 section 4 gives 7 days as the longest sensible TTL.
@@ -102,7 +112,7 @@ extension Settings.Cache {
     ]
 }
 
-extension Settings.Prefetch {
+extension Settings.Prefetch: KeyedTable {
     /// Maximum number of names. The daemon looks all of them up at the start.
     private static let maxNames = 1000
 
@@ -113,7 +123,7 @@ extension Settings.Prefetch {
     ]
 }
 
-extension Settings.Stale {
+extension Settings.Stale: KeyedTable {
     /// The bounds of `max-age`. RFC 8767 section 5 advises 1 to 3 days. An answer that could not be refreshed for a
     /// month is not served.
     private static let ages = Duration.zero...Duration.seconds(30 * 24 * 3600)
@@ -132,7 +142,7 @@ extension Settings.Stale {
     ]
 }
 
-extension Settings.Probe {
+extension Settings.Probe: KeyedTable {
     /// The bounds of the number of ports. A probe opens a connection to each port.
     static let portCounts = 1...8
     /// The bounds of the timeout. The minimum allows a handshake across an ocean; a host that exceeds the maximum is no
@@ -148,13 +158,13 @@ extension Settings.Probe {
     ]
 }
 
-extension Settings.Network {
+extension Settings.Network: KeyedTable {
     static let keys: [Key<Settings.Network>] = [
         Key("watch", \.watch, .truth)
     ]
 }
 
-extension Settings.Control {
+extension Settings.Control: KeyedTable {
     /// Maximum size of a socket's path: `sun_path` holds 108 bytes with its final NUL.
     static let maxSocketPathBytes = 107
 
@@ -165,7 +175,7 @@ extension Settings.Control {
     ]
 }
 
-extension Settings.Log {
+extension Settings.Log: KeyedTable {
     static let keys: [Key<Settings.Log>] = [
         Key("level", \.level, .choice),
         Key("format", \.format, .choice),
@@ -176,7 +186,7 @@ extension Settings.Log {
     ]
 }
 
-extension Settings.Rule {
+extension Settings.Rule: KeyedTable {
     /// Maximum number of names. Longer lists belong in a file.
     private static let maxNames = 1000
     /// Maximum number of files. Each is searched for every name that is not in the cache.

@@ -104,29 +104,20 @@ extension Settings.Nameserver.Server: CustomStringConvertible {
 extension Format<Settings.Nameserver.Server> {
     static let namedServer = Format.text(
         allowed: "\"ADDR[:PORT]\" or \"tls://ADDR[:PORT][#NAME]\", with an IPv6 address in brackets before a port",
-        remedy: { node in
-            guard case .string(let text) = node.value else { return nil }
-            return Settings.Nameserver.Server.remedy(text)
-        },
-        parse: { Settings.Nameserver.Server($0) }, write: \.description)
+        remedy: { Settings.Nameserver.Server.remedy($0) }, parse: { Settings.Nameserver.Server($0) },
+        write: \.description)
 }
 
-/// A [[nameserver]] as written in the file, before its keys are checked together.
-struct NameserverDraft: TableDraft {
-    var name: String?
-    var servers: [Settings.Nameserver.Server] = []
-    var names: [Name] = []
-    var caFile: String?
-    var interface: String?
-    var trustAD = false
-
+extension Settings.Nameserver: KeyedElement {
     /// Maximum number of servers. More only delay a failure.
     private static let maxServers = 8
     /// Maximum number of names, as many as in a rule.
     private static let maxNames = 1000
 
-    static let keys: [Key<NameserverDraft>] = [
-        Key("name", \.name, Format.providerName.optional),
+    static let empty = Self(name: "", servers: [])
+
+    static let keys: [Key<Settings.Nameserver>] = [
+        Key("name", \.name, .providerName),
         Key(
             "servers", \.servers,
             Format.namedServer.list(of: "strings \"ADDR[:PORT]\" or \"tls://ADDR[:PORT][#NAME]\"", 1...maxServers)),
@@ -135,27 +126,12 @@ struct NameserverDraft: TableDraft {
         Key("interface", \.interface, Format.interfaceName.orEmpty()),
         Key("trust-ad", \.trustAD, Format.truth.leavingOut(false)),
     ]
-}
 
-extension NameserverDraft {
-    /// Creates the draft for writing.
-    init(_ nameserver: Settings.Nameserver) {
-        self.init(
-            name: nameserver.name, servers: nameserver.servers, names: nameserver.names, caFile: nameserver.caFile,
-            interface: nameserver.interface, trustAD: nameserver.trustAD)
-    }
+    func completed(_ given: Set<String>) -> Self? { name.isEmpty || servers.isEmpty ? nil : self }
 
-    /// The nameserver; nil if a required key is missing.
-    var nameserver: Settings.Nameserver? {
-        guard let name, !servers.isEmpty else { return nil }
-        return Settings.Nameserver(
-            name: name, servers: servers, names: names, caFile: caFile, interface: interface, trustAD: trustAD)
-    }
-
-    /// Missing or conflicting keys, as in `ReceiverDraft`.
-    var contradictions: [Contradiction] {
-        var list: [(key: String?, text: String)] = []
-        if name == nil { list.append((nil, "this [[nameserver]] has no name; write, for example, name = \"corp\"")) }
+    func contradictions(_ given: Set<String>) -> [Contradiction] {
+        var list: [Contradiction] = []
+        if name.isEmpty { list.append((nil, "this [[nameserver]] has no name; write, for example, name = \"corp\"")) }
         if servers.isEmpty {
             list.append((nil, "this [[nameserver]] has no servers; write, for example, servers = [\"192.0.2.53\"]"))
         }
@@ -189,7 +165,7 @@ extension SettingsErrors {
     mutating func nameservers(_ node: TOMLNode, besideProviders providers: [String]) -> [Settings.Nameserver] {
         var nameservers: [Settings.Nameserver] = []
         for table in tables(node, named: "nameserver", 0...SettingsErrors.maxNameservers) {
-            guard let nameserver = filled(NameserverDraft(), table, in: "nameserver")?.nameserver else { continue }
+            guard let nameserver = filled(table, in: "nameserver") as Settings.Nameserver? else { continue }
             judge(nameserver, table.node, beside: nameservers, providers)
             nameservers.append(nameserver)
         }
@@ -200,15 +176,10 @@ extension SettingsErrors {
         _ nameserver: Settings.Nameserver, _ element: TOMLNode, beside others: [Settings.Nameserver],
         _ providers: [String]
     ) {
-        let node = element.member("name") ?? element
-        if others.contains(where: { $0.name == nameserver.name }) {
-            note(
-                node,
-                "nameserver.name: found \(quoted(nameserver.name)) for the second time; allowed: names that differ")
-        }
+        judgeName(nameserver.name, "nameserver", element, beside: others.map(\.name))
         if providers.contains(nameserver.name) {
             note(
-                node,
+                element.member("name") ?? element,
                 "nameserver.name: found \(quoted(nameserver.name)), the name of a [[provider]]; "
                     + "allowed: another name, as rules name both")
         }

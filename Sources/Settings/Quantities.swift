@@ -84,17 +84,11 @@ extension Format {
             return make(value)
         }
         return .text(
-            allowed: allowed,
-            remedy: { node in
-                let found: String? =
-                    switch node.value {
-                    case .integer(let number): "\(number)"
-                    case .string(let text): text
-                    default: nil
-                    }
-                guard let (proposal, lacksUnit) = found.flatMap({ proposal(for: $0, units, usual) }),
-                    parse(proposal) != nil
-                else { return nil }
+            allowed: allowed, remediesIntegers: true,
+            remedy: { text in
+                guard let (proposal, lacksUnit) = proposal(for: text, units, usual), parse(proposal) != nil else {
+                    return nil
+                }
                 return (lacksUnit ? "a unit is missing: " : "") + "write \"\(proposal)\""
             },
             parse: parse, write: { text(count($0), units, usual) })

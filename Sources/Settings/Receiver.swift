@@ -66,19 +66,14 @@ extension Settings.ReceiverURL: CustomStringConvertible {
     package var description: String { location.description + (query.map { "?\($0)" } ?? "") }
 }
 
-/// A [[notify]] as written in the file, before its keys are checked together.
-struct ReceiverDraft: TableDraft {
-    var url: Settings.ReceiverURL?
-    var addresses: [Address] = []
-    var events = Settings.Receiver.Event.allCases
-    var keyFile: String?
-    var caFile: String?
-
+extension Settings.Receiver: KeyedElement {
     /// Maximum number of addresses, as for a provider.
     private static let maxAddresses = 16
 
-    static let keys: [Key<ReceiverDraft>] = [
-        Key("url", \.url, Format.receiverURL.optional),
+    static let empty = Self(url: .init(location: .empty, query: nil), addresses: [])
+
+    static let keys: [Key<Settings.Receiver>] = [
+        Key("url", \.url, .receiverURL),
         Key("addresses", \.addresses, Format.address.list(of: "IP addresses", 0...maxAddresses)),
         Key(
             "events", \.events,
@@ -87,32 +82,19 @@ struct ReceiverDraft: TableDraft {
         Key("key-file", \.keyFile, Format.keyFile.orEmpty()),
         Key("ca-file", \.caFile, Format.path().orEmpty()),
     ]
-}
 
-extension ReceiverDraft {
-    /// Creates the draft for writing.
-    init(_ receiver: Settings.Receiver) {
-        self.init(
-            url: receiver.url, addresses: receiver.addresses, events: receiver.events, keyFile: receiver.keyFile,
-            caFile: receiver.caFile)
+    func completed(_ given: Set<String>) -> Self? {
+        guard given.contains("url") else { return nil }
+        var receiver = self
+        receiver.addresses = url.location.dialled(addresses)
+        return receiver.addresses.isEmpty ? nil : receiver
     }
 
-    /// The receiver; nil if a required key is missing.
-    var receiver: Settings.Receiver? {
-        guard let url else { return nil }
-        var dialled = addresses
-        if case .address(let address) = url.location.host, addresses.isEmpty { dialled = [address] }
-        guard !dialled.isEmpty else { return nil }
-        return Settings.Receiver(url: url, addresses: dialled, events: events, keyFile: keyFile, caFile: caFile)
-    }
-
-    /// Missing or conflicting keys, each with the key concerned, or nil for the whole table. Empty if `receiver`
-    /// returns a value.
-    var contradictions: [Contradiction] {
-        guard let url else {
+    func contradictions(_ given: Set<String>) -> [Contradiction] {
+        guard given.contains("url") else {
             return [(nil, "this [[notify]] has no url; write, for example, url = \"https://HOST/PATH\"")]
         }
-        var list: [(key: String?, text: String)] = []
+        var list: [Contradiction] = []
         if case .name(let host) = url.location.host, addresses.isEmpty {
             list.append(
                 (

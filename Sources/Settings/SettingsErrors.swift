@@ -25,28 +25,9 @@ struct SettingsErrors {
     private typealias Home = (table: String, header: String, keys: [(name: String, mayBeSecret: Bool)])
 
     /// The tables of all known keys.
-    private static let homes: [Home] = [
-        home("", "at the top of the file, above every table", Settings.keys),
-        home("server", "under [server]", Settings.Server.keys),
-        home("provider", "under [[provider]]", ProviderDraft.keys),
-        home("system-resolver", "under [system-resolver]", Settings.SystemResolver.keys),
-        home("cache", "under [cache]", Settings.Cache.keys),
-        home("prefetch", "under [prefetch]", Settings.Prefetch.keys),
-        home("stale", "under [stale]", Settings.Stale.keys),
-        home("probe", "under [probe]", Settings.Probe.keys),
-        home("network", "under [network]", Settings.Network.keys),
-        home("fleet", "under [fleet]", Settings.Fleet.keys),
-        home("control", "under [control]", Settings.Control.keys),
-        home("log", "under [log]", Settings.Log.keys),
-        home("notify", "under [[notify]]", ReceiverDraft.keys),
-        home("nameserver", "under [[nameserver]]", NameserverDraft.keys),
-        home("view", "under [[view]]", ViewDraft.keys),
-        home("rule", "under [[rule]]", Settings.Rule.keys),
-    ]
-
-    private static func home<Section>(_ table: String, _ header: String, _ keys: [Key<Section>]) -> Home {
-        (table, header, keys.map { ($0.name, $0.mayBeSecret) })
-    }
+    private static let homes: [Home] =
+        [("", "at the top of the file, above every table", Settings.keys.map { ($0.name, $0.mayBeSecret) })]
+        + Settings.rows.map { ($0.name, "under \($0.header)", $0.keys) }
 
     /// Whether these names are a known table and its key, with a value that messages show. Keys of templates count as
     /// secret.
@@ -72,27 +53,10 @@ struct SettingsErrors {
         var settings = Settings()
         guard case .table(let members) = root.value else { return settings }
         for (key, node) in members {
-            switch key {
-            case "server": read(Settings.Server.keys, in: key, of: node, into: &settings.server)
-            case "provider": settings.providers = providers(node)
-            case "system-resolver":
-                read(Settings.SystemResolver.keys, in: key, of: node, into: &settings.systemResolver)
-            case "cache": read(Settings.Cache.keys, in: key, of: node, into: &settings.cache)
-            case "prefetch": read(Settings.Prefetch.keys, in: key, of: node, into: &settings.prefetch)
-            case "stale": read(Settings.Stale.keys, in: key, of: node, into: &settings.stale)
-            case "probe": read(Settings.Probe.keys, in: key, of: node, into: &settings.probe)
-            case "network": read(Settings.Network.keys, in: key, of: node, into: &settings.network)
-            case "fleet": read(Settings.Fleet.keys, in: key, of: node, into: &settings.fleet)
-            case "control": read(Settings.Control.keys, in: key, of: node, into: &settings.control)
-            case "log": read(Settings.Log.keys, in: key, of: node, into: &settings.log)
-            case "notify": settings.receivers = receivers(node)
-            case "nameserver":
-                settings.nameservers = nameservers(node, besideProviders: names(of: "provider", in: root))
-            case "view": settings.views = views(node, beside: names(of: "provider", in: root))
-            case "rule":
-                settings.rules = rules(
-                    node, providers: names(of: "provider", in: root), nameservers: names(of: "nameserver", in: root))
-            default: top(key, node, into: &settings)
+            if let table = Settings.rows.first(where: { $0.name == key }) {
+                table.read(&self, node, root, &settings)
+            } else {
+                top(key, node, into: &settings)
             }
         }
         judge(settings.rules, root.member("rule"), beside: settings.nameservers)
@@ -113,29 +77,27 @@ struct SettingsErrors {
     private mutating func top(_ name: String, _ node: TOMLNode, into settings: inout Settings) {
         guard let key = Settings.keys.first(where: { $0.name == name }) else {
             return unknown(
-                name, node, place: "at the top", known: Settings.keys.map(\.name) + Settings.sectionNames)
+                name, node, place: "at the top", known: Settings.keys.map(\.name) + Settings.rows.map(\.name))
         }
         read(key, in: nil, node, into: &settings)
     }
 
-    private mutating func read<Section>(
-        _ keys: [Key<Section>], in name: String, of table: TOMLNode, into section: inout Section
-    ) {
+    mutating func read<Section: KeyedTable>(_ table: TOMLNode, in name: String, into section: inout Section) {
         guard case .table(let members) = table.value else {
             let remedy = table.hasTables ? "; one bracket on each side: write [\(name)]" : ""
             note(table, aboutKey: true, "\(name): found \(table.found); allowed: a table [\(name)]\(remedy)")
             return
         }
-        read(keys, in: name, header: "[\(name)]", of: members, into: &section)
+        read(members, in: name, header: "[\(name)]", into: &section)
     }
 
-    mutating func read<Section>(
-        _ keys: [Key<Section>], in name: String, header: String, of members: [(key: String, node: TOMLNode)],
+    private mutating func read<Section: KeyedTable>(
+        _ members: [(key: String, node: TOMLNode)], in name: String, header: String,
         besideTables tables: [String] = [], into section: inout Section
     ) {
         for (keyName, node) in members where !tables.contains(keyName) {
-            guard let key = keys.first(where: { $0.name == keyName }) else {
-                unknown(keyName, node, place: "in \(header)", known: keys.map(\.name) + tables)
+            guard let key = Section.keys.first(where: { $0.name == keyName }) else {
+                unknown(keyName, node, place: "in \(header)", known: Section.keys.map(\.name) + tables)
                 continue
             }
             read(key, in: name, node, into: &section)
@@ -177,56 +139,55 @@ struct SettingsErrors {
         return tables
     }
 
-    private mutating func providers(_ node: TOMLNode) -> [Settings.Provider] {
+    mutating func providers(_ node: TOMLNode) -> [Settings.Provider] {
         var providers: [Settings.Provider] = []
         for table in tables(node, named: "provider", 1...SettingsErrors.maxProviders) {
-            let (element, before) = (table.node, all.count)
-            var draft = ProviderDraft()
-            read(table, in: "provider", besideTables: ["template"], into: &draft)
-            draft.template = element.member("template").map { template($0) }
-            if let name = draft.name, providers.contains(where: { $0.name == name }) {
-                note(
-                    element.member("name") ?? element,
-                    "provider.name: found \(quoted(name)) for the second time; "
-                        + "allowed: names that differ")
+            let provider: Settings.Provider? = filled(table, in: "provider", besideTables: ["template"]) {
+                (provider, errors) in
+                provider.template = table.node.member("template").map { errors.template($0) }
+                errors.judgeName(provider.name, "provider", table.node, beside: providers.map(\.name))
             }
-            // A key with an invalid value counts as missing; a second error would only repeat the first.
-            guard all.count == before else { continue }
-            note(draft.contradictions, in: element)
-            providers += draft.provider.map { [$0] } ?? []
+            if let provider { providers.append(provider) }
         }
         judgeShadows(providers, in: node)
         return providers
     }
 
-    /// Fills a draft from its table.
+    /// Reads an element of an array of tables.
     ///
-    /// - Returns: the draft; nil if a value is invalid.
-    mutating func filled<Draft: TableDraft>(_ empty: Draft, _ table: Table, in name: String) -> Draft? {
+    /// - Parameter complete: reads what the element's own keys do not say.
+    /// - Returns: nil if a value is invalid, or a required key is missing.
+    mutating func filled<Element: KeyedElement>(
+        _ table: Table, in name: String, besideTables tables: [String] = [],
+        complete: (inout Element, inout SettingsErrors) -> Void = { _, _ in }
+    ) -> Element? {
         let before = all.count
-        var draft = empty
-        read(table, in: name, into: &draft)
+        var element = Element.empty
+        read(table.members, in: name, header: "[[\(name)]]", besideTables: tables, into: &element)
+        complete(&element, &self)
+        // A key with an invalid value counts as missing; a second error would only repeat the first.
         guard all.count == before else { return nil }
-        note(draft.contradictions, in: table.node)
-        return draft
+        let given = Set(table.members.filter { !$0.node.isEmpty }.map(\.key))
+        note(element.contradictions(given), in: table.node)
+        return element.completed(given)
     }
 
-    private mutating func read<Draft: TableDraft>(
-        _ table: Table, in name: String, besideTables tables: [String] = [], into draft: inout Draft
-    ) {
-        read(Draft.keys, in: name, header: "[[\(name)]]", of: table.members, besideTables: tables, into: &draft)
+    /// Complains about a name that another element of the array has.
+    mutating func judgeName(_ name: String, _ table: String, _ node: TOMLNode, beside others: [String]) {
+        guard others.contains(name) else { return }
+        note(
+            node.member("name") ?? node,
+            "\(table).name: found \(quoted(name)) for the second time; allowed: names that differ")
     }
 
-    private mutating func receivers(_ node: TOMLNode) -> [Settings.Receiver] {
-        tables(node, named: "notify", 0...SettingsErrors.maxReceivers).compactMap {
-            filled(ReceiverDraft(), $0, in: "notify")?.receiver
-        }
+    mutating func receivers(_ node: TOMLNode) -> [Settings.Receiver] {
+        tables(node, named: "notify", 0...SettingsErrors.maxReceivers).compactMap { filled($0, in: "notify") }
     }
 
     private mutating func template(_ table: TOMLNode) -> Settings.Provider.Template {
         let before = all.count
         var template = Settings.Provider.Template(query: "")
-        read(Settings.Provider.Template.keys, in: "provider.template", of: table, into: &template)
+        read(table, in: "provider.template", into: &template)
         if all.count == before { template.contradictions.forEach { note(table, aboutKey: true, $0) } }
         return template
     }
@@ -240,17 +201,6 @@ struct SettingsErrors {
             "provider.shadow: found in every [[provider]]; allowed: with at least one provider that has none")
     }
 
-    /// Returns the names of providers or nameservers as written, even if other keys are invalid.
-    private func names(of table: String, in root: TOMLNode) -> [String] {
-        guard case .array(let elements) = root.member(table)?.value else {
-            return table == "provider" ? Settings.Provider.builtIn.map(\.name) : []
-        }
-        return elements.compactMap { element in
-            guard case .string(let name) = element.member("name")?.value else { return nil }
-            return name
-        }
-    }
-
     /// - Parameters:
     ///   - root: the document with one [[rule]].
     ///   - providers: the names of the providers; likewise for nameservers.
@@ -258,13 +208,13 @@ struct SettingsErrors {
         root.member("rule").flatMap { rules($0, providers: providers, nameservers: nameservers).first }
     }
 
-    private mutating func rules(_ node: TOMLNode, providers: [String], nameservers: [String]) -> [Settings.Rule] {
+    mutating func rules(_ node: TOMLNode, providers: [String], nameservers: [String]) -> [Settings.Rule] {
         var rules: [Settings.Rule] = []
         var elements: [TOMLNode] = []
         for (element, members) in tables(node, named: "rule", 0...SettingsErrors.maxRules) {
             let before = all.count
             var rule = Settings.Rule(match: [])
-            read(Settings.Rule.keys, in: "rule", header: "[[rule]]", of: members, into: &rule)
+            read(members, in: "rule", header: "[[rule]]", into: &rule)
             guard all.count == before else { continue }
             if case .provider(let name) = rule.resolver, nameservers.contains(name) {
                 rule.resolver = .nameserver(name)
@@ -395,6 +345,16 @@ extension TOMLNode {
     fileprivate var hasTables: Bool {
         guard case .array(let elements) = value, case .table = elements.first?.value else { return false }
         return true
+    }
+
+    /// Whether the value is an empty string, array or table, which stands for a key that is not there.
+    fileprivate var isEmpty: Bool {
+        switch value {
+        case .string(let text): text.isEmpty
+        case .array(let elements): elements.isEmpty
+        case .table(let members): members.isEmpty
+        case .boolean, .integer, .float, .dateOrTime: false
+        }
     }
 
     func member(_ key: String) -> TOMLNode? {

@@ -6,8 +6,7 @@ import InternationalNames
 extension Format<SocketAddress> {
     static let listenEndpoint = Format.text(
         allowed: "\"ADDR:PORT\" or \"[ADDR]:PORT\", such as \"127.0.0.1:53\" or \"[::1]:53\"",
-        remedy: { node in
-            guard case .string(let text) = node.value else { return nil }
+        remedy: { text in
             if let colon = text.lastIndex(of: ":"), !text.hasPrefix("["),
                 let endpoint = SocketAddress("[\(text[..<colon])]\(text[colon...])")
             {
@@ -30,8 +29,7 @@ extension Format<Prefix> {
         allowed: "\"ADDR/LENGTH\", such as \"192.168.0.0/16\" or \"fd00::/8\"",
         remedy: cut, parse: { Prefix($0) }, write: \.description)
 
-    @Sendable fileprivate static func cut(_ node: TOMLNode) -> String? {
-        guard case .string(let text) = node.value else { return nil }
+    @Sendable fileprivate static func cut(_ text: String) -> String? {
         let length = text.lastIndex(of: "/") ?? text.startIndex
         if Address(text) == nil, let port = text[length...].lastIndex(of: ":"),
             let prefix = Prefix(String(text[..<port]))
@@ -64,8 +62,8 @@ extension Format<Settings.Provider.Proxy> {
     static let proxy = Format.text(
         allowed: "\"http://[USER@]ADDR:PORT\" or \"socks5h://[USER@]ADDR:PORT\" with an IP address",
         secrecy: .always,
-        remedy: { node in
-            guard case .string(let text) = node.value, let separator = text.firstRange(of: "://") else { return nil }
+        remedy: { text in
+            guard let separator = text.firstRange(of: "://") else { return nil }
             let rest = text[separator.upperBound...]
             if let at = rest.lastIndex(of: "@"), rest[..<at].contains(":") {
                 return "put the password into a file of its own and name that with proxy-key-file"
@@ -107,8 +105,8 @@ extension Format<String> {
     /// A user name as useradd(8) accepts it. Rejects numbers, which could mean root (0).
     static let userName = Format.text(
         allowed: "the name of a user of this machine, but not root",
-        remedy: { node in
-            guard case .string("root") = node.value else { return nil }
+        remedy: { text in
+            guard text == "root" else { return nil }
             return "the daemon drops root privileges after it has bound the ports: name an unprivileged user"
         },
         parse: { text in
@@ -130,15 +128,13 @@ extension Format<Address> {
 
 extension Format<Name> {
     static let name = Format.text(
-        allowed: "a domain name, such as \"www.example.com\"", remedy: letters,
+        allowed: "a domain name, such as \"www.example.com\"", remedy: { InternationalName.remedy($0) },
         parse: { Settings.hostName($0).flatMap { Name($0) } }, write: \.description)
 
     static let ruleName = Format.text(
         allowed: "a domain name, such as \"example.com\", or \".\" for every name",
-        remedy: { node in
-            guard case .string(let text) = node.value, text.hasPrefix("*") || text.hasPrefix(".") else {
-                return letters(node)
-            }
+        remedy: { text in
+            guard text.hasPrefix("*") || text.hasPrefix(".") else { return InternationalName.remedy(text) }
             let rest = text.drop { $0 == "*" || $0 == "." }
             if rest.isEmpty { return "write \".\"" }
             return Settings.hostName(String(rest)).map {
@@ -148,19 +144,11 @@ extension Format<Name> {
         parse: { $0 == "." ? .root : Settings.hostName($0).flatMap { Name($0) } }, write: \.description)
 }
 
-extension Format {
-    @Sendable static func letters(_ node: TOMLNode) -> String? {
-        guard case .string(let text) = node.value else { return nil }
-        return InternationalName.remedy(text)
-    }
-}
-
 extension Format<Settings.ProviderURL> {
     static let providerURL = Format.text(
         allowed: "\"https://HOST[:PORT]/PATH\" or \"http://HOST[:PORT]/PATH\" without user name, query and fragment",
         secrecy: .unless(Settings.ProviderURL.isPublic),
-        remedy: { node in
-            guard case .string(let text) = node.value else { return nil }
+        remedy: { text in
             if !text.contains("://"), Settings.ProviderURL.isPublic(text),
                 let url = Settings.ProviderURL("https://\(text)")
             {
@@ -246,18 +234,16 @@ extension Format<String> {
     }
 
     static let hostName = Format.text(
-        allowed: "a host name", remedy: letters, parse: { Settings.hostName($0) }, write: { $0 })
+        allowed: "a host name", remedy: { InternationalName.remedy($0) }, parse: { Settings.hostName($0) },
+        write: { $0 })
 
     static let hostNameOrAddress = Format.text(
-        allowed: "a host name or an IP address", remedy: letters,
+        allowed: "a host name or an IP address", remedy: { InternationalName.remedy($0) },
         parse: { text in Address(text).map(\.description) ?? Settings.hostName(text) }, write: { $0 })
 
     static let hostHeader = Format.text(
         allowed: "\"HOST\" or \"HOST:PORT\"",
-        remedy: { node in
-            guard case .string(let text) = node.value else { return nil }
-            return Settings.ProviderURL.remedy("http://\(text)")
-        },
+        remedy: { Settings.ProviderURL.remedy("http://\($0)") },
         parse: { text in
             guard let url = Settings.ProviderURL("http://\(text)/"), url.path == "/" else { return nil }
             return Settings.ProviderURL.ascii(authority: text)

@@ -5,4 +5,15 @@ package struct UnusableSettings: Error {
     package let complaints: [String]
 
     package init(complaints: [String]) { self.complaints = complaints }
+
+    /// Runs a parser, whose errors become the complaints.
+    package static func catching<Value>(
+        _ parse: () throws(SettingsError) -> Value
+    ) throws(UnusableSettings) -> Value {
+        do throws(SettingsError) {
+            return try parse()
+        } catch {
+            throw UnusableSettings(complaints: error.lines)
+        }
+    }
 }

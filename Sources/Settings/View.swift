@@ -18,42 +18,26 @@ extension Settings {
     }
 }
 
-/// A [[view]] as written in the file, before its keys are checked together.
-struct ViewDraft: TableDraft {
-    var name: String?
-    var clients: [Prefix] = []
-    var providers: [String] = []
-    var clientSubnet: Settings.Provider.ClientSubnet?
-
+extension Settings.View: KeyedElement {
     /// Maximum number of networks, which are compared one by one with the address of a client.
     private static let maxClients = 64
 
-    static let keys: [Key<ViewDraft>] = [
-        Key("name", \.name, Format.plainName.optional),
+    static let empty = Self(name: "", clients: [])
+
+    static let keys: [Key<Settings.View>] = [
+        Key("name", \.name, .plainName),
         Key("clients", \.clients, Format.prefix.list(of: "strings \"ADDR/LENGTH\"", 1...maxClients)),
         Key(
             "providers", \.providers,
             Format.providerName.list(of: "names of [[provider]]", 0...SettingsErrors.maxProviders).leavingOut([])),
         Key("client-subnet", \.clientSubnet, Format.clientSubnet.orEmpty()),
     ]
-}
 
-extension ViewDraft {
-    /// Creates the draft for writing.
-    init(_ view: Settings.View) {
-        self.init(
-            name: view.name, clients: view.clients, providers: view.providers, clientSubnet: view.clientSubnet)
-    }
+    func completed(_ given: Set<String>) -> Self? { name.isEmpty || clients.isEmpty ? nil : self }
 
-    /// The view; nil if a required key is missing.
-    var view: Settings.View? {
-        guard let name, !clients.isEmpty else { return nil }
-        return Settings.View(name: name, clients: clients, providers: providers, clientSubnet: clientSubnet)
-    }
-
-    var contradictions: [Contradiction] {
+    func contradictions(_ given: Set<String>) -> [Contradiction] {
         var list: [Contradiction] = []
-        if name == nil { list.append((nil, "this [[view]] has no name; write, for example, name = \"guests\"")) }
+        if name.isEmpty { list.append((nil, "this [[view]] has no name; write, for example, name = \"guests\"")) }
         if clients.isEmpty {
             list.append((nil, "this [[view]] has no clients; write, for example, clients = [\"192.168.7.0/24\"]"))
         }
@@ -67,13 +51,9 @@ extension SettingsErrors {
     mutating func views(_ node: TOMLNode, beside providers: [String]) -> [Settings.View] {
         var views: [Settings.View] = []
         for table in tables(node, named: "view", 0...SettingsErrors.maxViews) {
-            guard var view = filled(ViewDraft(), table, in: "view")?.view else { continue }
+            guard var view = filled(table, in: "view") as Settings.View? else { continue }
             view.number = UInt32(views.count + 1)
-            if views.contains(where: { $0.name == view.name }) {
-                note(
-                    table.node.member("name") ?? table.node,
-                    "view.name: found \(quoted(view.name)) for the second time; allowed: names that differ")
-            }
+            judgeName(view.name, "view", table.node, beside: views.map(\.name))
             judgeRepeated(view.clients, "view.clients", table.node.member("clients"))
             judgeRepeated(view.providers, "view.providers", table.node.member("providers"))
             judge(view.clients, table.node.member("clients"), beside: views)

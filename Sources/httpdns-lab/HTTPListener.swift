@@ -5,6 +5,7 @@ import CMicrohttpd
 package import DNSWire
 import Glibc
 package import HTTPDNS
+import LinuxIO
 import Synchronization
 
 /// State that all threads of a listener share.
@@ -45,7 +46,8 @@ package struct ListenError: Error {
         var flags = MHD_USE_INTERNAL_POLLING_THREAD.rawValue | MHD_USE_THREAD_PER_CONNECTION.rawValue
         if endpoint.isIPv6 { flags |= MHD_USE_IPv6.rawValue }
         if credentials != nil { flags |= MHD_USE_TLS.rawValue }
-        let started = unsafe endpoint.withKernelAddress { address in
+        var address = endpoint.kernel
+        let started = unsafe address.withPointer { address, _ in
             unsafe lab_start(
                 flags, address, HTTPListener.connectionLimit, answerCallback, completedCallback,
                 connectionCallback, Unmanaged.passUnretained(context).toOpaque(), credentials?.key,
@@ -114,27 +116,4 @@ private let completedCallback: MHD_RequestCompletedCallback = { _, _, slot, _ in
     guard let state = unsafe slot?.pointee else { return }
     unsafe Unmanaged<Upload>.fromOpaque(state).release()
     unsafe slot?.pointee = nil
-}
-
-extension SocketAddress {
-    fileprivate func withKernelAddress<Result>(_ body: (UnsafePointer<sockaddr>) -> Result) -> Result {
-        switch address {
-        case .v4(let value):
-            var socketAddress = sockaddr_in()
-            socketAddress.sin_family = sa_family_t(AF_INET)
-            socketAddress.sin_port = port.bigEndian
-            socketAddress.sin_addr.s_addr = value.bigEndian
-            return unsafe withUnsafePointer(to: &socketAddress) { pointer in
-                unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0) }
-            }
-        case .v6:
-            var socketAddress = sockaddr_in6()
-            socketAddress.sin6_family = sa_family_t(AF_INET6)
-            socketAddress.sin6_port = port.bigEndian
-            unsafe withUnsafeMutableBytes(of: &socketAddress.sin6_addr) { unsafe $0.copyBytes(from: address.bytes) }
-            return unsafe withUnsafePointer(to: &socketAddress) { pointer in
-                unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0) }
-            }
-        }
-    }
 }

@@ -3,6 +3,7 @@
 import DNSWire
 import Glibc
 import HTTPDNS
+import LinuxIO
 
 enum LabProgram {
     static let version = "0.1.0"
@@ -61,20 +62,20 @@ enum LabProgram {
     }
 
     private static func text(of file: String, maxBytes: Int) throws(Failure) -> String {
-        do throws(TextFile.Failure) {
-            return try TextFile.read(file, maxBytes: maxBytes)
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try TextFile.read(file, maxBytes: maxBytes)
         } catch {
-            throw Failure(message: error.reason)
+            throw Failure(message: "\(file): \(error.isTooLarge ? "more than \(maxBytes) bytes" : reason(error.code))")
         }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw Failure(message: "\(file): not UTF-8") }
+        return text
     }
 
     /// Returns the current time and a random generator for a dialect.
     private static func context() -> DialectContext {
-        var now = timespec()
-        unsafe clock_gettime(CLOCK_REALTIME, &now)
-        return DialectContext(
-            unixMilliseconds: Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000,
-            nonce: (0..<16).map { _ in UInt8.random(in: .min ... .max) })
+        DialectContext(
+            unixMilliseconds: Clock.wallMilliseconds(), nonce: (0..<16).map { _ in UInt8.random(in: .min ... .max) })
     }
 
     /// Listens and prints `NAME ADDRESS:PORT`.
@@ -88,8 +89,10 @@ enum LabProgram {
             print("\(name) \(SocketAddress(endpoint.address, port: listener.port))")
             return listener
         } catch {
-            let reason = unsafe String(cString: strerror(error.errno))
+            let reason = reason(error.errno)
             throw Failure(message: "cannot listen on \(endpoint.address) port \(endpoint.port): \(reason)")
         }
     }
+
+    private static func reason(_ code: Int32) -> String { unsafe String(cString: strerror(code)) }
 }

@@ -44,7 +44,7 @@ struct FleetReportTests {
 
     @Test("a few lines about this member, and a table in which those with other settings and late ones are first")
     func text() {
-        #expect(Reply.fleet(usual).rendered(asJSON: false) == FleetReportTests.text)
+        #expect(usual.rendered(asJSON: false) == FleetReportTests.text)
     }
 
     private static let text = """
@@ -108,13 +108,13 @@ struct FleetReportTests {
 
     @Test("scripts get the same as JSON, and the report back from it")
     func asJSON() throws {
-        let line = Reply.fleet(usual).rendered(asJSON: true)
+        let line = usual.rendered(asJSON: true)
         #expect(FleetReport(answer: Array(line.utf8)) == usual)
         #expect(FleetReport(answer: Array(#"{"error":"there is no fleet"}"#.utf8)) == nil)
         var short = report([member("one", isThis: true)], fault: "lost", membersFault: "Redis is not used")
         short.maxMemoryBytes = 0
         #expect(
-            Reply.fleet(short).rendered(asJSON: true)
+            short.rendered(asJSON: true)
                 == #"{"alone":400,"answers":7000,"awaited":1000,"call_ms":{"p50":0.21,"p95":0.8},"deferred":5,"#
                 + #""drift":0,"ended_leases":3,"excess_rights":[],"fault":"lost","hit_share":0.8,"leases":1500,"#
                 + #""made":2000,"max_memory":0,"#
@@ -131,7 +131,7 @@ struct FleetReportTests {
         var report = report([member("one", isThis: true)] + many)
         report.excessRights = ["\u{1B}[2J"]
         #expect(report.text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value < 0x7F || $0 == "\n" })
-        #expect(Reply.fleet(report).rendered(asJSON: true).utf8.count < 2 << 20)
+        #expect(report.rendered(asJSON: true).utf8.count < 2 << 20)
         #expect(report.text.utf8.count < 64 * 1024)
     }
 }

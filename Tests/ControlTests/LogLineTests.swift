@@ -77,7 +77,7 @@ struct LogLineTests {
             LogLevelReport(level: .debug, secondsLeft: 600, levelOfSettings: .warning),
         ]
         #expect(
-            reports.map(\.text) == [
+            reports.map(\.sentence) == [
                 "log level is info, as in the settings",
                 "log level is debug, until the next change or reload (settings: info)",
                 "log level is debug for 10m, then warning",

@@ -37,7 +37,7 @@ struct NetworkReportTests {
                 NetworkReport.Exit(address: "203.0.113.7", provider: "alicloud", ageSeconds: 5),
             ], carrier: ["203.0.0.0/16"])
         #expect(
-            Reply.network(report).rendered(asJSON: false) == """
+            report.rendered(asJSON: false) == """
                 network    6f2c1a09 (wifi, gateway 192.168.1.1)
                 in use     for 2h14m
                 routes     IPv4, IPv6
@@ -84,7 +84,7 @@ struct NetworkReportTests {
     func asJSON() throws {
         let exit = NetworkReport.Exit(address: "203.0.113.7", provider: "alicloud", ageSeconds: 5)
         let report = NetworkReport(current: current(), known: known, exits: [exit], carrier: ["203.0.0.0/16"])
-        let line = Reply.network(report).rendered(asJSON: true)
+        let line = report.rendered(asJSON: true)
         #expect(
             line == #"""
                 {"carrier":["203.0.0.0/16"],"current":{"age_s":8040,"changes":3,"families":["IPv4","IPv6"],\#
@@ -99,7 +99,7 @@ struct NetworkReportTests {
                 """#)
         #expect(try JSONDecoder().decode(NetworkReport.self, from: Data(line.utf8)) == report)
         #expect(
-            Reply.network(NetworkReport(current: nil)).rendered(asJSON: true)
+            NetworkReport(current: nil).rendered(asJSON: true)
                 == "{\"carrier\":[],\"exits\":[],\"known\":[]}\n")
     }
 
@@ -137,14 +137,14 @@ struct NetworkReportTests {
             .init(seconds: 1_795_264_499, id: "", words: "", cause: "link", recoveryMilliseconds: nil),
         ])
         #expect(
-            Reply.networkHistory(history).rendered(asJSON: false) == """
+            history.rendered(asJSON: false) == """
                 time                  cause  recovery  network
                 2026-11-21 12:34:56Z  route  1,340 ms  6f2c1a09 (wifi, gateway 192.168.1.1)
                 2026-11-21 12:34:59Z  link   -         none
                 ; 2 changes
 
                 """)
-        let line = Reply.networkHistory(history).rendered(asJSON: true)
+        let line = history.rendered(asJSON: true)
         #expect(
             line == #"""
                 {"changes":[{"cause":"route","id":"6f2c1a09","recovery_ms":1340,"seconds":1795264496,\#
@@ -152,7 +152,7 @@ struct NetworkReportTests {
 
                 """#)
         #expect(try JSONDecoder().decode(NetworkHistoryReport.self, from: Data(line.utf8)) == history)
-        #expect(Reply.networkHistory(NetworkHistoryReport([])).rendered(asJSON: false) == "; 0 changes\n")
+        #expect(NetworkHistoryReport([]).rendered(asJSON: false) == "; 0 changes\n")
     }
 
     @Test("what a network calls itself cannot move a cursor or fill a screen")

@@ -45,7 +45,7 @@ struct SwitchReportTests {
             status.text.hasSuffix(
                 "\nswitched   off for all names, until 22:13:20Z (10m) | "
                     + "off for corp.example and everything under it, until switched on\n"))
-        let line = Reply.status(status).rendered(asJSON: true)
+        let line = status.rendered(asJSON: true)
         #expect(try JSONDecoder().decode(StatusReport.self, from: Data(line.utf8)) == status)
     }
 
@@ -87,7 +87,7 @@ struct ProvidersReportTests {
 
     @Test("each provider has a line in a table, and below it what is worth telling")
     func table() {
-        #expect(Reply.providers(ProvidersReport(providers)).rendered(asJSON: false) == ProvidersReportTests.text)
+        #expect(ProvidersReport(providers).rendered(asJSON: false) == ProvidersReportTests.text)
         #expect(ProvidersReport([]).text == "no providers\n")
     }
 
@@ -124,15 +124,15 @@ struct ProvidersReportTests {
 
     @Test("scripts get the same as JSON, with numbers that are no numbers, too")
     func asJSON() throws {
-        let line = Reply.providers(ProvidersReport(providers)).rendered(asJSON: true)
+        let line = ProvidersReport(providers).rendered(asJSON: true)
         #expect(try JSONDecoder().decode(ProvidersReport.self, from: Data(line.utf8)) == ProvidersReport(providers))
         #expect(line.contains(#""retry_s":12"#) && line.contains(#""clock_offset_ms":-3600000"#))
         #expect(line.contains(#""shadow":{"asked":20,"different":1,"failed":1,"overlapping":3,"same":15}"#))
         var stats = StatsReport()
         stats.providers = providers
         stats.providers[0].share = .nan
-        #expect(Reply.stats(stats).rendered(asJSON: true).contains(#""share":"none""#))
-        #expect(Reply.stats(stats).rendered(asJSON: false).contains("providers.alidns.success"))
+        #expect(stats.rendered(asJSON: true).contains(#""share":"none""#))
+        #expect(stats.rendered(asJSON: false).contains("providers.alidns.success"))
     }
 
     @Test("what was reset is counted")

@@ -19,7 +19,7 @@ struct ReportTests {
             "entries": .number(4812), "bytes": .number(3_250_586), "hits": .number(964), "misses": .number(36),
         ])
         #expect(
-            Reply.status(status).rendered(asJSON: false) == """
+            status.rendered(asJSON: false) == """
                 httpdnsd 0.9.0  up 3d04h  pid 812  listeners 127.0.0.1:53 [::1]:53 (udp x4, tcp)
                 providers  alidns up 18 ms | volc throttled, retry in 12 s
                 system     192.0.2.53:53 (forwarding loop: 127.0.0.2:53)
@@ -27,7 +27,7 @@ struct ReportTests {
 
                 """)
         #expect(
-            Reply.status(status).rendered(asJSON: true) == #"""
+            status.rendered(asJSON: true) == #"""
                 {"cache":{"bytes":3250586,"entries":4812,"hits":964,"misses":36},\#
                 "listeners":["127.0.0.1:53","[::1]:53"],"looping_servers":["127.0.0.2:53"],\#
                 "pid":812,"providers":[{"latency_ms":18,"name":"alidns",\#
@@ -53,13 +53,13 @@ struct ReportTests {
         var reload = ReloadReport(needRestart: ["server.threads"])
         reload.keptLists = ["/b:2:1: no", "/c: can't be read"]
         #expect(
-            reload.text == """
+            reload.sentence == """
                 settings reloaded; a restart is needed for server.threads; these lists stay as they were:
                 /b:2:1: no
                 /c: can't be read
                 """)
         reload.keptLists = []
-        #expect(reload.text == "settings reloaded; a restart is needed for server.threads")
+        #expect(reload.sentence == "settings reloaded; a restart is needed for server.threads")
     }
 
     @Test("a daemon that has just started says so without dividing by nothing")

@@ -114,7 +114,7 @@ struct SetupReportTests {
 
     @Test("the daemon's answers to a reload are understood")
     func reload() {
-        let done = Array(Reply.reloaded(ReloadReport(needRestart: ["server.listen"])).rendered(asJSON: true).utf8)
+        let done = Array(ReloadReport(needRestart: ["server.listen"]).rendered(asJSON: true).utf8)
         #expect(ReloadReport(answer: done)?.needRestart == ["server.listen"])
         let refused = Array(Reply.notReloaded(["a", "b"]).rendered(asJSON: true).utf8)
         #expect(ReloadReport(answer: refused) == nil)

@@ -131,7 +131,7 @@ struct StatisticsHistoryTests {
     func json() {
         var history = StatisticsHistory()
         for step in 0...1 { history.record(stats(milliseconds: 7), now: start + .seconds(10 * step)) }
-        let text = Reply.history(history.report(of: .hour, now: start + .seconds(10))).rendered(asJSON: true)
+        let text = history.report(of: .hour, now: start + .seconds(10)).jsonLine
         #expect(text.hasPrefix("{\"age_s\":0,\"counts\":{\"blocked\":\"0\",\"cache\":\"0\","))
         #expect(text.hasSuffix("\"step_s\":10}\n"))
         #expect(text.contains("\"providers\":{\"alidns\":\"7\"}"))

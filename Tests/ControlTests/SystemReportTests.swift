@@ -22,15 +22,15 @@ struct SystemReportTests {
 
     @Test("the text names the manager of resolv.conf and says whether the daemon answers")
     func text() {
-        let text = report(.complete, leads: true).shown(asJSON: false)
+        let text = report(.complete, leads: true).rendered(asJSON: false)
         #expect(text.contains("httpdnsd: used by this machine\n") && text.contains("NetworkManager"))
         #expect(text.contains("daemon answers at: 127.0.0.1 ::1\n"))
-        #expect(report(.unfinished, leads: false).shown(asJSON: false).contains("system restore"))
+        #expect(report(.unfinished, leads: false).rendered(asJSON: false).contains("system restore"))
     }
 
     @Test("JSON has the same")
     func json() {
-        let text = report(.none, leads: false, changed: ["/a"]).shown(asJSON: true)
+        let text = report(.none, leads: false, changed: ["/a"]).rendered(asJSON: true)
         #expect(
             text == """
                 {"answering":["127.0.0.1","::1"],"changed":["/a"],"keeper":"NetworkManager","leads_to_daemon":false,\

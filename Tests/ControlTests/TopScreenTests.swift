@@ -184,11 +184,11 @@ struct TopScreenTests {
     @Test("a report comes back from its JSON, and what is none is nothing")
     func codable() {
         let report = TopScreenTests.report(second: 0)
-        let bytes = Array(Reply.top(report).rendered(asJSON: true).utf8)
-        #expect(TopReport(json: bytes) == report)
+        let bytes = Array(report.rendered(asJSON: true).utf8)
+        #expect(TopReport(answer: bytes) == report)
         #expect(bytes.filter { $0 == UInt8(ascii: "\n") }.count == 1)
         for other in ["", "{}", "error: no\n", "[", #"{"error":"no"}"#] {
-            #expect(TopReport(json: Array(other.utf8)) == nil)
+            #expect(TopReport(answer: Array(other.utf8)) == nil)
         }
     }
 }
@@ -199,7 +199,7 @@ struct StatsChangesTests {
         var stats = StatsReport()
         stats.providers = [StatsReport.Provider(name: "a\u{1B}", dialect: "json", state: "up")]
         change(&stats)
-        return StatsChanges(json: Array(Reply.stats(stats).rendered(asJSON: true).utf8))
+        return StatsChanges(json: Array(stats.rendered(asJSON: true).utf8))
     }
 
     @Test("counters that changed are told with their rate, and gauges of the machine are not")

@@ -8,7 +8,7 @@ import Testing
 @Suite("Findings about the daemon and its port")
 struct FindingTests {
     private func listener(_ udp: DaemonCheck.Reply, _ tcp: DaemonCheck.Reply) -> DaemonCheck.Listener {
-        DaemonCheck.Listener("127.0.0.1:53", udp: udp, tcp: tcp)
+        DaemonCheck.Listener(place: "127.0.0.1:53", udp: udp, tcp: tcp)
     }
 
     private func daemon(
@@ -82,8 +82,8 @@ struct FindingTests {
         let check = PortCheck(
             places: ["127.0.0.1:53"],
             holdings: [
-                PortCheck.Holding("127.0.0.1:53", "UDP", holder: holder),
-                PortCheck.Holding("127.0.0.1:53", "TCP", holder: holder),
+                PortCheck.Holding(place: "127.0.0.1:53", transport: "UDP", holder: holder),
+                PortCheck.Holding(place: "127.0.0.1:53", transport: "TCP", holder: holder),
             ], isSocketUnitUp: false)
         #expect(check.findings.count == 1 && check.findings[0].remedy.hasPrefix(remedy))
         #expect(check.findings[0].text == "127.0.0.1:53 over UDP, 127.0.0.1:53 over TCP: held by \(holder)")
@@ -91,14 +91,14 @@ struct FindingTests {
 
     @Test("a daemon of ours that holds its own port is no finding")
     func ourselves() {
-        let holding = PortCheck.Holding("127.0.0.1:53", "UDP", holder: "httpdnsd (pid 7)")
+        let holding = PortCheck.Holding(place: "127.0.0.1:53", transport: "UDP", holder: "httpdnsd (pid 7)")
         #expect(PortCheck(places: ["127.0.0.1:53"], holdings: [holding], isSocketUnitUp: false).findings.isEmpty)
     }
 
     @Test("systemd holds the port for the daemon where httpdnsd.socket is up")
     func socketUnit() {
         let findings = { (isUp: Bool) in
-            let holding = PortCheck.Holding("127.0.0.1:53", "UDP", holder: "systemd (pid 1)")
+            let holding = PortCheck.Holding(place: "127.0.0.1:53", transport: "UDP", holder: "systemd (pid 1)")
             return PortCheck(places: ["127.0.0.1:53"], holdings: [holding], isSocketUnitUp: isUp).findings
         }
         #expect(findings(true).isEmpty && findings(false).map(\.gravity) == [.fault])
@@ -108,7 +108,7 @@ struct FindingTests {
 
     @Test("an address that the machine does not have is a fault only where it is the only one")
     func missingAddress() {
-        let missing = DaemonCheck.Listener("[::1]:53", udp: .addressMissing, tcp: .addressMissing)
+        let missing = DaemonCheck.Listener(place: "[::1]:53", udp: .addressMissing, tcp: .addressMissing)
         let findings = { (listeners: [DaemonCheck.Listener]) in
             DaemonCheck(control: .answers, socket: "/run/s", listeners: listeners).findings.map(\.gravity)
         }

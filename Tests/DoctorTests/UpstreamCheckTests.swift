@@ -68,7 +68,7 @@ struct UpstreamCheckTests {
 
     private func server(
         _ udp: NameserverCheck.Reply, _ tcp: NameserverCheck.Reply, _ large: NameserverCheck.Reply
-    ) -> NameserverCheck.Server { NameserverCheck.Server("192.0.2.53:53", udp: udp, tcp: tcp, largeUDP: large) }
+    ) -> NameserverCheck.Server { NameserverCheck.Server(place: "192.0.2.53:53", udp: udp, tcp: tcp, largeUDP: large) }
 
     @Test(
         "a nameserver is told by what does not arrive",
@@ -100,7 +100,8 @@ struct UpstreamCheckTests {
     func named() {
         let (fine, dead) = (NameserverCheck.Reply.answered(code: 3, bytes: 60), NameserverCheck.Reply.silent)
         func text(_ udp: NameserverCheck.Reply, _ tcp: NameserverCheck.Reply, forwards: Bool = false) -> String? {
-            let named = NameserverCheck.Named("corp", "10.0.0.53:53", udp: udp, tcp: tcp, forwardsToDaemon: forwards)
+            let named = NameserverCheck.Named(
+                nameserver: "corp", place: "10.0.0.53:53", udp: udp, tcp: tcp, forwardsToDaemon: forwards)
             let findings = NameserverCheck(servers: [], named: [named]).findings
             let start = "10.0.0.53:53 of nameserver corp "
             #expect(findings.allSatisfy { $0.gravity == .warning && $0.text.hasPrefix(start) })

@@ -41,7 +41,7 @@ struct SettingsPageTests {
     private static let tables: [(header: String, keys: [String])] = [
         ("", Settings.keys.map(\.name)),
         ("[server]", Settings.Server.keys.map(\.name)),
-        ("[[provider]]", ProviderDraft.keys.map(\.name)),
+        ("[[provider]]", Settings.Provider.keys.map(\.name)),
         ("[provider.template]", Settings.Provider.Template.keys.map(\.name)),
         ("[system-resolver]", Settings.SystemResolver.keys.map(\.name)),
         ("[cache]", Settings.Cache.keys.map(\.name)),
@@ -52,9 +52,9 @@ struct SettingsPageTests {
         ("[fleet]", Settings.Fleet.keys.map(\.name)),
         ("[control]", Settings.Control.keys.map(\.name)),
         ("[log]", Settings.Log.keys.map(\.name)),
-        ("[[notify]]", ReceiverDraft.keys.map(\.name)),
-        ("[[nameserver]]", NameserverDraft.keys.map(\.name)),
-        ("[[view]]", ViewDraft.keys.map(\.name)),
+        ("[[notify]]", Settings.Receiver.keys.map(\.name)),
+        ("[[nameserver]]", Settings.Nameserver.keys.map(\.name)),
+        ("[[view]]", Settings.View.keys.map(\.name)),
         ("[[rule]]", Settings.Rule.keys.map(\.name)),
     ]
 
@@ -87,7 +87,7 @@ struct SettingsPageTests {
     @Test("the tables are all that there are")
     func tables() {
         let headers = SettingsPageTests.tables.map { $0.header.filter { $0 != "[" && $0 != "]" } }
-        #expect(headers.filter { !$0.isEmpty && $0 != "provider.template" } == Settings.sectionNames)
+        #expect(headers.filter { !$0.isEmpty && $0 != "provider.template" } == Settings.rows.map(\.name))
     }
 
     @Test("every key is there with its default as --print-effective writes it, in its order, and no other key is")

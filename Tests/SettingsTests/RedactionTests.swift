@@ -93,15 +93,15 @@ struct RedactionTests {
 
     @Test("every key of a provider is either shown or known to hold secrets")
     func keys() {
-        #expect(Set(ProviderDraft.keys.map(\.name)) == Self.removed.union(Self.shown))
+        #expect(Set(Settings.Provider.keys.map(\.name)) == Self.removed.union(Self.shown))
         #expect(
             Set(Settings.Provider.Template.keys.map(\.name)) == Self.removedOfTemplate.union(Self.shownOfTemplate))
-        #expect(Set(ReceiverDraft.keys.map(\.name)) == ["url", "key-file", "addresses", "events", "ca-file"])
+        #expect(Set(Settings.Receiver.keys.map(\.name)) == ["url", "key-file", "addresses", "events", "ca-file"])
         #expect(
             Set(Settings.Fleet.keys.map(\.name)) == [
                 "server", "site", "key-file", "user", "password-file", "read-timeout", "share",
             ])
-        #expect(NameserverDraft.keys.allSatisfy { !$0.mayBeSecret })
+        #expect(Settings.Nameserver.keys.allSatisfy { !$0.mayBeSecret })
     }
 
     @Test("no secret is left, and all else is")
@@ -149,7 +149,7 @@ struct RedactionTests {
 
     @Test("the keys that messages hide are those that a report removes")
     func sameKeys() {
-        #expect(Set(ProviderDraft.keys.filter(\.mayBeSecret).map(\.name)) == Self.removed)
+        #expect(Set(Settings.Provider.keys.filter(\.mayBeSecret).map(\.name)) == Self.removed)
         #expect(Set(Settings.Provider.Template.keys.filter(\.mayBeSecret).map(\.name)) == Self.removedOfTemplate)
     }
 

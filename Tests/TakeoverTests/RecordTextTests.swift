@@ -30,12 +30,12 @@ struct RecordTextTests {
                 userID: .random(in: 0 ... .max, using: &random), groupID: .random(in: 0 ... .max, using: &random),
                 mode: .random(in: 0...0o7777, using: &random))
             let path = TakenPath(
-                "/etc/a \"file\"", .sharedSettings, former: .file(bytes, owner),
+                path: "/etc/a \"file\"", role: .sharedSettings, former: .file(bytes, owner),
                 ours: .link(target: Array("to\n\\x00 \"there\"".utf8) + [0xFF], owner),
                 isWrittenOver: bytes.count.isMultiple(of: 2))
             let record = TakeoverRecord(
                 manager: .openresolv, addresses: ["::1"], isComplete: false, paths: [path],
-                calls: [ProgramCall("resolvconf", ["-u", "", "a b"])])
+                calls: [ProgramCall(name: "resolvconf", arguments: ["-u", "", "a b"])])
             #expect(try TakeoverRecord(record.text) == record)
         }
     }

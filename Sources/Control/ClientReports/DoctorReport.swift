@@ -1,6 +1,6 @@
 // The findings of `httpdnsctl doctor`. Text from files, certificates and settings is escaped here.
 
-package struct DoctorReport: Encodable, Equatable, Sendable {
+package struct DoctorReport: Report, Equatable {
     package struct Finding: Encodable, Equatable, Sendable {
         /// The severity: "fault", "warning" or "note".
         package let gravity: String
@@ -32,9 +32,7 @@ package struct DoctorReport: Encodable, Equatable, Sendable {
     /// Whether there is a warning or a fault.
     package var hasFindings: Bool { findings.contains { $0.gravity != "note" } }
 
-    package func rendered(asJSON: Bool) -> String { asJSON ? json(self) : text }
-
-    private var text: String {
+    package var text: String {
         let lines = findings.map { "\($0.gravity): \($0.subject): \($0.text); remedy: \($0.remedy)\n" }
         let looked = "checked: \(checked.joined(separator: ", "))\n"
         guard hasFindings else {

@@ -1,6 +1,6 @@
 // The result of `setup`: the written files, the daemon's reaction, and the next steps of the operator.
 
-package struct SetupReport: Codable, Equatable, Sendable {
+package struct SetupReport: Report, Codable, Equatable {
     /// The reaction of the daemon at the control socket.
     package enum Daemon: String, Codable, Sendable {
         case absent
@@ -71,8 +71,6 @@ package struct SetupReport: Codable, Equatable, Sendable {
         }
     }
 
-    package func rendered(asJSON: Bool) -> String { asJSON ? json(self) : text }
-
     /// The next commands as text; empty if there are none. Not part of the text above, because a take-over comes in
     /// between.
     package var nextText: String {
@@ -86,7 +84,7 @@ package struct SetupReport: Codable, Equatable, Sendable {
         leftOut.isEmpty ? [] : ["left out of the former file:"] + leftOut.map { "    \($0)" }
     }
 
-    private var text: String {
+    package var text: String {
         var lines = ["wrote \(path)"]
         if let former { lines.append("kept the former file as \(former)") }
         lines += leftOutLines
@@ -96,7 +94,7 @@ package struct SetupReport: Codable, Equatable, Sendable {
         case .readsAnotherFile:
             lines.append("the running daemon reads \(daemonFile ?? "another file"), and not this one")
             lines.append("stop that daemon before you start one with this file")
-        case .reloaded: lines.append(ReloadReport(needRestart: needRestart).text)
+        case .reloaded: lines.append(ReloadReport(needRestart: needRestart).sentence)
         case .doesNotReload:
             lines += findings
             lines.append("the running daemon has not read this file yet")

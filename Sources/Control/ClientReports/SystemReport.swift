@@ -1,7 +1,7 @@
 // The output of `httpdnsctl system`: JSON for all actions, and the text of `status`.
 
 /// The result of `system status`.
-package struct SystemReport: Codable, Equatable, Sendable {
+package struct SystemReport: Report, Codable, Equatable {
     /// The state of the takeover record.
     package enum Record: String, Codable, Sendable {
         case none
@@ -49,9 +49,7 @@ package struct SystemReport: Codable, Equatable, Sendable {
     /// Whether names are resolved by the daemon and the previous state can be restored.
     package var isInUse: Bool { record == .complete && leadsToDaemon && changed.isEmpty }
 
-    package func shown(asJSON: Bool) -> String { asJSON ? json(self) : text }
-
-    private var text: String {
+    package var text: String {
         let use =
             switch record {
             case .none: leadsToDaemon ? "used, but not set up by \"system use\"" : "not used by this machine"
@@ -72,7 +70,7 @@ package struct SystemReport: Codable, Equatable, Sendable {
 }
 
 /// The result of `system use` and `system restore`.
-package struct SystemWorkReport: Codable, Equatable, Sendable {
+package struct SystemWorkReport: DataReport, Codable, Equatable {
     /// Whether the steps were carried out. False with --dry-run, or if there was nothing to do.
     package var isDone: Bool
     package var steps: [String]
@@ -91,6 +89,4 @@ package struct SystemWorkReport: Codable, Equatable, Sendable {
         case steps, remarks
         case isDone = "done"
     }
-
-    package var line: String { json(self) }
 }

@@ -1,6 +1,6 @@
 // The output of `httpdnsctl report-bug` after it has written the file.
 
-package struct WrittenReport: Encodable, Equatable, Sendable {
+package struct WrittenReport: Report, Equatable {
     private let path: String
     private let bytes: Int
     /// Sections without content, each with the reason.
@@ -15,9 +15,7 @@ package struct WrittenReport: Encodable, Equatable, Sendable {
         self.missing = missing
     }
 
-    package func rendered(asJSON: Bool) -> String { asJSON ? json(self) : text }
-
-    private var text: String {
+    package var text: String {
         "\(path.shown(maxBytes: WrittenReport.maxPathBytes)): \(LineFormat.size(bytes: bytes))\n"
             + missing.map { "missing: \($0)\n" }.joined()
             + "Next: read the file, remove what you do not want to show, and attach it to your report.\n"

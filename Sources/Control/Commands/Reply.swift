@@ -1,16 +1,6 @@
-// The answer on the control socket, as text or as one line of JSON.
+// An answer on the control socket that is no report, as text or as one line of JSON.
 
 package enum Reply: Sendable {
-    case status(StatusReport)
-    case stats(StatsReport)
-    /// The counters in the Prometheus format, whether or not JSON was requested.
-    case metrics(String)
-    /// The data of the status page, always JSON.
-    case figures(FiguresReport)
-    /// The data of the status page's charts, always JSON.
-    case history(HistoryReport)
-    /// The names on the status page, always JSON.
-    case names(NamesReport)
     /// The number of cache entries that were removed.
     case removed(Int)
     /// The number of names that will be resolved.
@@ -22,17 +12,8 @@ package enum Reply: Sendable {
     case rules([AddedRuleReport])
     /// The name whose rule was removed.
     case ruleRemoved(String)
-    case providers(ProvidersReport)
     /// The number of providers whose measurements were reset.
     case reset(Int)
-    case network(NetworkReport)
-    case networkHistory(NetworkHistoryReport)
-    case fleet(FleetReport)
-    case explanation(ExplainReport)
-    case inflight(InflightReport)
-    case top(TopReport)
-    case logLevel(LogLevelReport)
-    case reloaded(ReloadReport)
     /// The complaints about the settings.
     case notReloaded([String])
     /// Help for one command; nil: for all commands.
@@ -42,12 +23,6 @@ package enum Reply: Sendable {
     /// Renders the answer, ending with a newline. JSON is one line with sorted keys.
     package func rendered(asJSON: Bool) -> String {
         switch self {
-        case .status(let report): asJSON ? json(report) : report.text
-        case .stats(let report): asJSON ? json(report) : report.text
-        case .metrics(let text): text
-        case .figures(let report): json(report)
-        case .history(let report): json(report)
-        case .names(let report): json(report)
         case .removed(let count): asJSON ? json(["removed": count]) : "removed \(counted(count, "entry", "entries"))\n"
         case .prefetching(let count): asJSON ? json(["names": count]) : "fetching \(counted(count, "name", "names"))\n"
         case .switched(let report):
@@ -55,16 +30,7 @@ package enum Reply: Sendable {
         case .ruleAdded(let report): asJSON ? json(["added": report]) : "added \(report.text)\n"
         case .rules(let reports): asJSON ? json(["rules": reports]) : AddedRuleReport.text(reports)
         case .ruleRemoved(let name): asJSON ? json(["removed": name]) : "removed the rule for \(name)\n"
-        case .providers(let report): asJSON ? json(report) : report.text
         case .reset(let count): asJSON ? json(["reset": count]) : "reset \(counted(count, "provider", "providers"))\n"
-        case .network(let report): asJSON ? json(report) : report.text
-        case .networkHistory(let report): asJSON ? json(report) : report.text
-        case .fleet(let report): asJSON ? json(report) : report.text
-        case .explanation(let report): asJSON ? json(report) : report.text
-        case .inflight(let report): asJSON ? json(report) : report.text
-        case .top(let report): asJSON ? json(report) : report.text(since: nil)
-        case .logLevel(let report): asJSON ? json(report) : report.text + "\n"
-        case .reloaded(let report): asJSON ? json(report) : report.text + "\n"
         case .notReloaded(let complaints): Reply.notReloaded(complaints, asJSON: asJSON)
         case .help(let word): asJSON ? json(CommandGuide.report(word)) : CommandGuide.text(word)
         case .refusal(let refusal): refusal.text(asJSON: asJSON)

@@ -1,6 +1,6 @@
 // `fleet`: how this member shares answers by Redis, and the members that Redis lists.
 
-package struct FleetReport: Codable, Equatable, Sendable {
+package struct FleetReport: Report, Codable, Equatable {
     /// The server of Redis that is used or tried, as the settings write it.
     package let server: String
     package let site: String
@@ -73,12 +73,6 @@ package struct FleetReport: Codable, Equatable, Sendable {
         let own = members.first(where: \.isThis)
         drift = self.members.count { $0.differs(from: own) }
         self.membersFault = membersFault?.shown(maxBytes: FleetReport.maxFaultBytes)
-    }
-
-    /// Parses an answer to `fleet --json`. Nil for any other text.
-    package init?(answer: [UInt8]) {
-        guard let report: FleetReport = decoded(String(decoding: answer, as: UTF8.self)) else { return nil }
-        self = report
     }
 
     package enum CodingKeys: String, CodingKey {

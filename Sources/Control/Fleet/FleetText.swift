@@ -36,7 +36,7 @@ extension FleetReport {
 
     private var refusedText: String {
         let all = LineFormat.grouped(refused.values.reduce(0, +))
-        return refused.isEmpty ? all : "\(all) (\(FleetReport.words(refused)))"
+        return refused.isEmpty ? all : "\(all) (\(FleetReport.names(LineFormat.words(refused))))"
     }
 
     private var callText: String {
@@ -60,8 +60,8 @@ extension FleetReport {
         let late = members.count(where: \.isLate)
         return LineFormat.grouped(max(membersInAll ?? 0, members.count))
             + (late > 0 ? ", \(LineFormat.grouped(late)) late" : "")
-            + " | site " + FleetReport.words(counts(of: \.site)) + " | version "
-            + FleetReport.words(counts(of: \.version))
+            + " | site " + FleetReport.names(LineFormat.words(counts(of: \.site))) + " | version "
+            + FleetReport.names(LineFormat.words(counts(of: \.version)))
     }
 
     private var driftText: String? {
@@ -81,12 +81,6 @@ extension FleetReport {
     package static func names(_ names: [String]) -> String {
         let more = names.count - maxNames
         return names.prefix(maxNames).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
-    }
-
-    /// Returns the counts as text, the largest first, ties by name, so that the order is stable between calls.
-    private static func words(_ counts: [String: Int]) -> String {
-        let sorted = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-        return names(sorted.map { "\($0.key) \(LineFormat.grouped($0.value))" })
     }
 
     /// Returns the rounded time as text: "0.21 ms".

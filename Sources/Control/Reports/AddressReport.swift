@@ -1,6 +1,6 @@
 // One address of a name, as text and JSON: the result of its probe, and in lists its rank with the reason.
 
-package struct AddressReport: Codable, Equatable, Sendable {
+package struct AddressReport: Report, Codable, Equatable {
     /// The name without the final dot.
     package var name: String
     package var address: String
@@ -49,8 +49,6 @@ package struct AddressReport: Codable, Equatable, Sendable {
 }
 
 extension AddressReport {
-    package var jsonLine: String { json(self) }
-
     /// The line of one result of `verify`.
     package var text: String {
         let finding = verdict.map { $0 + (detail.map { " (\($0))" } ?? "") } ?? "no result: \(failure ?? "")"

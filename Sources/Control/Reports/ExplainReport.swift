@@ -1,7 +1,7 @@
 // `explain`: how and why the daemon answers a question, and what the next query will cause. A terminal and dig show the
 // same lines.
 
-package struct ExplainReport: Codable, Equatable, Sendable {
+package struct ExplainReport: Report, Codable, Equatable {
     /// The name without the final dot.
     package var name: String
     package var type: String

@@ -4,7 +4,7 @@
 import DNSWire
 package import Telemetry
 
-package struct FlightEventReport: Codable, Equatable, Sendable {
+package struct FlightEventReport: DataReport, Codable, Equatable {
     /// The time: "2026-11-21 12:34:56.123456Z".
     package let time: String
     /// The kind of event: "answered", "fetch-ended", ...
@@ -46,7 +46,7 @@ package struct FlightEventReport: Codable, Equatable, Sendable {
         name = event.name?.description
         type = event.type?.description
         source = event.source == .none ? nil : "\(event.source)"
-        code = event.hasCode ? event.code.description : nil
+        code = event.kind.hasCode ? event.code.description : nil
         extendedError = event.extendedError.map(Int.init)
         microseconds = event.microseconds > 0 ? Int(event.microseconds) : nil
         outcome =
@@ -65,8 +65,6 @@ package struct FlightEventReport: Codable, Equatable, Sendable {
 }
 
 extension FlightEventReport {
-    package var jsonLine: String { json(self) }
-
     /// The fields for a structured log, whose lines have their own time.
     package var logFields: [String: LogField] {
         let texts = [
@@ -103,18 +101,10 @@ extension FlightEventReport {
     private static let widths = [16, 17, 36]
 }
 
-extension FlightEvent {
-    fileprivate var hasCode: Bool {
-        switch kind {
-        case .answered, .refused: true
-        case .dropped, .handedOver, .fetchBegun, .fetchEnded, .stored, .refreshBegun, .probeEnded, .divergence,
-            .providerChanged, .networkChanged, .settingsReloaded:
-            false
-        }
-    }
-}
-
 extension FlightEvent.Kind {
+    /// A query that is dropped gets no response.
+    fileprivate var hasCode: Bool { endsQuery && self != .dropped }
+
     fileprivate var word: String {
         switch self {
         case .answered: "answered"

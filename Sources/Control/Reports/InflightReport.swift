@@ -1,6 +1,6 @@
 // `inflight`: the lookups in flight, the oldest first.
 
-package struct InflightReport: Codable, Equatable, Sendable {
+package struct InflightReport: Report, Codable, Equatable {
     /// The number of lookups in flight.
     package var total: Int
     /// The oldest lookups, at most `maxShown`.

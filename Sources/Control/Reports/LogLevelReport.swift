@@ -1,6 +1,6 @@
 // The current log level, and how long it applies.
 
-package struct LogLevelReport: Codable, Equatable, Sendable {
+package struct LogLevelReport: Report, Codable, Equatable {
     package let level: LogLevel
     /// How long the level stays in force; nil: until it is changed, or the settings are reloaded.
     package let secondsLeft: Int?
@@ -20,7 +20,7 @@ package struct LogLevelReport: Codable, Equatable, Sendable {
     }
 
     /// The level as text: "log level is debug for 10m, then info".
-    package var text: String {
+    package var sentence: String {
         let start = "log level is \(level.rawValue)"
         if let secondsLeft {
             return "\(start) for \(LineFormat.span(seconds: secondsLeft)), then \(levelOfSettings.rawValue)"
@@ -28,4 +28,6 @@ package struct LogLevelReport: Codable, Equatable, Sendable {
         guard level != levelOfSettings else { return "\(start), as in the settings" }
         return "\(start), until the next change or reload (settings: \(levelOfSettings.rawValue))"
     }
+
+    package var text: String { sentence + "\n" }
 }

@@ -1,6 +1,6 @@
 // `network history`: each change of network with its time, its cause, and the time to the first fresh answer.
 
-package struct NetworkHistoryReport: Codable, Equatable, Sendable {
+package struct NetworkHistoryReport: Report, Codable, Equatable {
     /// The changes, the oldest first.
     package var changes: [Change]
 

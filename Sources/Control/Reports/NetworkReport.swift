@@ -1,7 +1,7 @@
 // `network`, and the network line of `status`: the network in use, its routes and state, and other known networks.
 // Names that networks advertise are escaped here.
 
-package struct NetworkReport: Codable, Equatable, Sendable {
+package struct NetworkReport: Report, Codable, Equatable {
     /// The network in use; nil if the network is not monitored.
     package var current: Current?
     /// All known networks, the one in use included, in the caller's order.

@@ -2,7 +2,7 @@
 
 import DNSWire
 
-package struct ProviderTestStep: Codable, Equatable, Sendable {
+package struct ProviderTestStep: Report, Codable, Equatable {
     package var step: String
     /// Duration of the whole exchange, including the connection setup.
     package var milliseconds: Int?
@@ -29,8 +29,6 @@ package struct ProviderTestStep: Codable, Equatable, Sendable {
         case connectionWasReused = "reused"
         case httpVersion = "http"
     }
-
-    package var jsonLine: String { json(self) }
 
     package var text: String {
         var parts: [String] = []

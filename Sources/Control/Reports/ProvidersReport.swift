@@ -1,6 +1,6 @@
 // `providers`: the numbers of `stats` as a table with one row per provider and nameserver, and details below each row.
 
-package struct ProvidersReport: Codable, Equatable, Sendable {
+package struct ProvidersReport: Report, Codable, Equatable {
     package var providers: [StatsReport.Provider]
     /// The nameservers; nil if there are none.
     package var nameservers: [StatsReport.Provider]?
@@ -46,10 +46,7 @@ extension StatsReport.Provider {
             lines.append("addresses " + addresses.map { "\($0.name) \($0.state)" }.joined(separator: ", "))
         }
         if !failures.isEmpty {
-            // The largest count comes first, ties by name, so that the order is stable between calls.
-            let sorted = failures.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-            lines.append(
-                "failures " + sorted.map { "\($0.key) \(LineFormat.grouped($0.value))" }.joined(separator: ", "))
+            lines.append("failures " + LineFormat.words(failures).joined(separator: ", "))
         }
         if divergences > 0 {
             let times = counted(divergences, "time", "times")
@@ -78,10 +75,8 @@ extension StatsReport.Provider.Billed {
             + (quota.map { ["quota \($0)\(used)"] } ?? [])
     }
 
-    /// Returns the counts as text, the largest first, ties by cause, so that the order is stable between calls.
     private func words(_ counts: [String: Int]) -> String {
-        let sorted = counts.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-        let causes = sorted.map { "\($0.key) \(LineFormat.grouped($0.value))" }.joined(separator: ", ")
+        let causes = LineFormat.words(counts.filter { $0.value > 0 }).joined(separator: ", ")
         return LineFormat.grouped(counts.values.reduce(0, +)) + (causes.isEmpty ? "" : " (\(causes))")
     }
 }

@@ -1,6 +1,6 @@
 // The result of `query`: the records, their source, and how long resolving took.
 
-package struct QueryReport: Codable, Equatable, Sendable {
+package struct QueryReport: Report, Codable, Equatable {
     /// The name without the final dot.
     package var name: String
     package var type: String
@@ -43,8 +43,6 @@ package struct QueryReport: Codable, Equatable, Sendable {
 }
 
 extension QueryReport {
-    package var jsonLine: String { json(self) }
-
     /// True if no record answers the question (RFC 2308): there is no record, or only a CNAME chain.
     private var isNoData: Bool {
         rcode == "NOERROR" && records.allSatisfy { $0.type == "CNAME" && type != "CNAME" }

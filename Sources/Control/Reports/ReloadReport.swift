@@ -1,6 +1,6 @@
 // The result of `reload`.
 
-package struct ReloadReport: Codable, Equatable, Sendable {
+package struct ReloadReport: Report, Codable, Equatable {
     /// Changed settings that take effect only after a restart.
     package let needRestart: [String]
     /// Complaints about lists of names, whose last good contents stay in force; nil if there are none.
@@ -10,18 +10,14 @@ package struct ReloadReport: Codable, Equatable, Sendable {
         self.needRestart = needRestart
     }
 
-    /// Parses an answer to `reload --json`. Nil for any other text.
-    package init?(answer: [UInt8]) {
-        guard let report: ReloadReport = decoded(String(decoding: answer, as: UTF8.self)) else { return nil }
-        self = report
-    }
-
     package enum CodingKeys: String, CodingKey {
         case needRestart = "need_restart"
         case keptLists = "kept_lists"
     }
 
-    package var text: String {
+    package var text: String { sentence + "\n" }
+
+    package var sentence: String {
         let restart = needRestart.isEmpty ? "" : "; a restart is needed for \(needRestart.joined(separator: ", "))"
         let kept = (keptLists ?? []).map { "\n\($0)" }.joined()
         return "settings reloaded\(restart)" + (kept.isEmpty ? "" : "; these lists stay as they were:\(kept)")
@@ -29,20 +25,10 @@ package struct ReloadReport: Codable, Equatable, Sendable {
 }
 
 /// The answer to `reload --json` if the settings or the request were refused.
-package struct ReloadRefusal: Codable, Equatable, Sendable {
+package struct ReloadRefusal: DataReport, Codable, Equatable {
     let error: String
     /// Complaints about the settings; nil if the request itself was refused.
     let findings: [String]?
-
-    init(error: String, findings: [String]) {
-        self.error = error
-        self.findings = findings
-    }
-
-    package init?(answer: [UInt8]) {
-        guard let refusal: ReloadRefusal = decoded(String(decoding: answer, as: UTF8.self)) else { return nil }
-        self = refusal
-    }
 
     /// Whether the daemon has read the settings and found errors. It may refuse the request itself instead.
     package var isOfSettings: Bool { findings != nil }

@@ -1,6 +1,6 @@
 // The result of `report`: a program reported that an address failed, and the daemon has probed the address.
 
-package struct ReportOutcome: Codable, Equatable, Sendable {
+package struct ReportOutcome: Report, Codable, Equatable {
     /// The name without the final dot.
     package var name: String
     package var address: String
@@ -31,8 +31,6 @@ package struct ReportOutcome: Codable, Equatable, Sendable {
 }
 
 extension ReportOutcome {
-    package var jsonLine: String { json(self) }
-
     /// The outcome as text: "probe agrees: refused; 192.0.2.1 was removed from answers".
     package var text: String {
         let opinion =

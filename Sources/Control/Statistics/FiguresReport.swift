@@ -1,6 +1,6 @@
 // The data of the status page without names, as one JSON object: the counters and recent network changes.
 
-package struct FiguresReport: Encodable, Sendable {
+package struct FiguresReport: DataReport {
     package let stats: StatsReport
     /// The network in use; nil if the network is not monitored.
     package let network: NetworkReport.Current?

@@ -1,7 +1,7 @@
 // The history of the counters for the charts of the status page, as one JSON object. Each column has one value per
 // step, the oldest first.
 
-package struct HistoryReport: Encodable, Equatable, Sendable {
+package struct HistoryReport: DataReport, Equatable {
     package let stepSeconds: Int
     /// Time since the end of the newest step.
     package var ageSeconds = 0.0

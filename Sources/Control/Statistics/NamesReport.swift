@@ -1,7 +1,7 @@
 // The names on the status page as one JSON object: the names asked most, the names that failed last, and evidence of
 // forgery. Clients chose all of them.
 
-package struct NamesReport: Encodable, Sendable {
+package struct NamesReport: DataReport {
     /// Maximum number of entries of each list of names.
     package static let maxShown = 10
     package static let maxEvidence = 5

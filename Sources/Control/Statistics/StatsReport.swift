@@ -4,7 +4,7 @@ import DNSWire
 
 /// The report: sections, which are types, and figures, which the daemon's table of metrics reads (`Metrics` in Daemon).
 @dynamicMemberLookup
-package struct StatsReport: Codable, Equatable, Sendable {
+package struct StatsReport: Report, Codable, Equatable {
     /// The numbers and texts outside of the sections.
     package var figures = StatsTree.members([:])
     private var sections = Sections()
@@ -13,12 +13,6 @@ package struct StatsReport: Codable, Equatable, Sendable {
     static let sources = ["cache", "stale", "provider", "system"]
 
     package init() {}
-
-    /// Parses an answer to `stats --json`. Nil for any other text.
-    package init?(answer: [UInt8]) {
-        guard let report: StatsReport = decoded(String(decoding: answer, as: UTF8.self)) else { return nil }
-        self = report
-    }
 
     package init(from decoder: any Decoder) throws {
         sections = try Sections(from: decoder)

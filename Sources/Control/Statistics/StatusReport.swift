@@ -1,6 +1,6 @@
 // `status`: version, listeners, upstreams, cache and state in a few lines.
 
-package struct StatusReport: Codable, Equatable, Sendable {
+package struct StatusReport: Report, Codable, Equatable {
     package var version = programVersion
     package var uptimeSeconds: Int
     package var processID: Int
@@ -56,12 +56,6 @@ package struct StatusReport: Codable, Equatable, Sendable {
         self.processID = processID
         self.listeners = listeners
         self.threads = threads
-    }
-
-    /// Parses an answer to `status --json`. Nil for any other text.
-    package init?(answer: [UInt8]) {
-        guard let report: StatusReport = decoded(String(decoding: answer, as: UTF8.self)) else { return nil }
-        self = report
     }
 
     package enum CodingKeys: String, CodingKey {

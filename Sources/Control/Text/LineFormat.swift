@@ -89,6 +89,16 @@ package enum LineFormat {
         return "\(permille / 10).\(permille % 10) %"
     }
 
+    /// Returns the counts, the largest first, ties by name, so that the order is stable between calls.
+    static func largestFirst(_ counts: [String: Int]) -> [(name: String, count: Int)] {
+        counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { ($0.key, $0.value) }
+    }
+
+    /// Returns the counts as texts "NAME COUNT", the largest first.
+    static func words(_ counts: [String: Int]) -> [String] {
+        largestFirst(counts).map { "\($0.name) \(grouped($0.count))" }
+    }
+
     /// Pads rows of equal length to aligned columns, separated by two spaces.
     package static func aligned(_ rows: [[String]]) -> [String] {
         let widths = (rows.first ?? []).indices.map { column in rows.map { $0[column].count }.max() ?? 0 }

@@ -1,6 +1,6 @@
 // One poll for `top`: the counters, from which two polls give rates, and the most queried names.
 
-package struct TopReport: Codable, Equatable, Sendable {
+package struct TopReport: Report, Codable, Equatable {
     package var schema = 1
     /// The time in milliseconds since 1970.
     package var milliseconds: Int64
@@ -55,11 +55,5 @@ package struct TopReport: Codable, Equatable, Sendable {
             case name, type
             case perSecond = "per_second"
         }
-    }
-
-    /// Parses an answer to `top --json`. Nil for any other text, or for the answer of another version.
-    package init?(json: [UInt8]) {
-        guard let report: TopReport = decoded(String(decoding: json, as: UTF8.self)) else { return nil }
-        self = report
     }
 }

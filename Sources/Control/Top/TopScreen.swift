@@ -105,9 +105,9 @@ package struct TopScreen {
 
     private var verdicts: [(String, StyledLine.Style)] {
         let (verdicts, quarantined) = (report.stats[group: "probe.verdicts"], report.stats["probe.quarantined"])
-        let known = verdicts.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        let known = LineFormat.words(verdicts.filter { $0.value > 0 })
         let kept = ("quarantined \(quarantined)", quarantined > 0 ? StyledLine.Style.bad : .quiet)
-        return spaced(known.map { ("\($0.key) \(LineFormat.grouped($0.value))", .plain) } + [kept])
+        return spaced(known.map { ($0, .plain) } + [kept])
     }
 
     private var network: [(String, StyledLine.Style)] {
@@ -144,6 +144,9 @@ package struct TopScreen {
 }
 
 extension TopReport {
+    /// The plain text since the start.
+    package var text: String { text(since: nil) }
+
     /// Returns plain text for output that is not a terminal: the rates between two polls, or since the start.
     package func text(since earlier: TopReport?) -> String {
         let size = TopScreen.Size(columns: TopScreen.plainColumns)

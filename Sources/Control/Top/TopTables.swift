@@ -38,7 +38,7 @@ enum TopTables {
             ("failed", { $0.failures }),
         ]
         let rows = kinds.flatMap { kind, counts in
-            counts(report.stats).filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+            LineFormat.largestFirst(counts(report.stats).filter { $0.value > 0 })
                 .map { name, count in
                     [
                         kind, toTheRight(rate(rates.perSecond { counts($0)[name] ?? 0 })),

@@ -61,8 +61,8 @@ struct ControlCommands {
     ) throws(Refusal) -> ControlAnswer {
         switch request.command {
         case .help(let word): return whole(.help(word), asJSON: request.wantsJSON)
-        case .stats(asPrometheus: false): return whole(.stats(statistics.stats), asJSON: request.wantsJSON)
-        case .stats(asPrometheus: true): return whole(.metrics(statistics.prometheus), asJSON: false)
+        case .stats(asPrometheus: false): return whole(statistics.stats, request)
+        case .stats(asPrometheus: true): return whole(statistics.prometheus)
         case .top: return top(request)
         case .log(let level, let seconds): return setLogLevel(level, seconds: seconds, request)
         case .reload: return reloaded(request)
@@ -77,10 +77,10 @@ struct ControlCommands {
         case .explain(let name, let type, let client):
             let group = client.map { resolving.group(of: $0) } ?? .all
             return try explain(Question(name, type, from: group), request, by: boundUser)
-        case .inflight: return whole(.inflight(resolving.inflight(now: now)), asJSON: request.wantsJSON)
+        case .inflight: return whole(resolving.inflight(now: now), request)
         case .query(let terms):
             return .stream(try pending.queries.begin(terms, wantsJSON: request.wantsJSON, by: boundUser, now: now))
-        case .status: return whole(.status(statistics.status), asJSON: request.wantsJSON)
+        case .status: return whole(statistics.status, request)
         case .cache(let view, let scope):
             let listing = CacheListing(view, scope, wantsJSON: request.wantsJSON)
             return .pages(
@@ -94,10 +94,9 @@ struct ControlCommands {
         case .rule(let action): return try changed(action, request)
         case .providers(.list):
             let report = ProvidersReport(statistics.providers, nameservers: statistics.nameservers)
-            return whole(.providers(report), asJSON: request.wantsJSON)
-        case .network(.current):
-            return whole(.network(statistics.networkReport), asJSON: request.wantsJSON)
-        case .network(.history): return whole(.networkHistory(statistics.networkHistory), asJSON: request.wantsJSON)
+            return whole(report, request)
+        case .network(.current): return whole(statistics.networkReport, request)
+        case .network(.history): return whole(statistics.networkHistory, request)
         case .fleet: return .stream(try pending.fleetReports.begin(wantsJSON: request.wantsJSON, now: now))
         case .providers(.reset(let name)): return try reset(name, request)
         case .providers(.test(let name)): return try test(name, request)
@@ -124,7 +123,7 @@ struct ControlCommands {
         guard boundUser == nil || resolving.explanations.pace.take(now: now) else {
             throw Refusal(ExplanationPace.refusal, wantsJSON: request.wantsJSON)
         }
-        return whole(.explanation(resolving.explanation(of: question, now: now)), asJSON: request.wantsJSON)
+        return whole(resolving.explanation(of: question, now: now), request)
     }
 
     /// Switches providers off or on for all names, or for one name with its subdomains.
@@ -206,7 +205,11 @@ struct ControlCommands {
         return .removed(resolving.flush(scope, now: now))
     }
 
-    func whole(_ reply: Control.Reply, asJSON: Bool) -> ControlAnswer {
+    func whole(_ report: some Report, _ request: Request) -> ControlAnswer {
+        whole(report.rendered(asJSON: request.wantsJSON))
+    }
+
+    private func whole(_ reply: Control.Reply, asJSON: Bool) -> ControlAnswer {
         whole(reply.rendered(asJSON: asJSON))
     }
 

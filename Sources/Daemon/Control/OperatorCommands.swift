@@ -8,19 +8,18 @@ import Settings
 
 extension ControlCommands {
     func setLogLevel(_ level: LogLevel, seconds: Int?, _ request: Request) -> ControlAnswer {
-        whole(.logLevel(log.setLevel(level, seconds: seconds, now: now)), asJSON: request.wantsJSON)
+        whole(log.setLevel(level, seconds: seconds, now: now), request)
     }
 
     /// Reloads the settings as on SIGHUP, and also returns the errors to the client.
     func reloaded(_ request: Request) -> ControlAnswer {
         let stream = ControlStream()
         reload { result in
-            let reply: Control.Reply =
-                switch result {
-                case .success(let report): .reloaded(report)
-                case .failure(let fault): .notReloaded(fault.complaints)
-                }
-            stream.send(reply.rendered(asJSON: request.wantsJSON))
+            switch result {
+            case .success(let report): stream.send(report.rendered(asJSON: request.wantsJSON))
+            case .failure(let fault):
+                stream.send(Control.Reply.notReloaded(fault.complaints).rendered(asJSON: request.wantsJSON))
+            }
             stream.finish()
         }
         return .stream(stream)
@@ -28,9 +27,7 @@ extension ControlCommands {
 
     func top(_ request: Request) -> ControlAnswer {
         whole(
-            topTexts.reply(in: request.wantsJSON, now: now) {
-                Control.Reply.top(topReport).rendered(asJSON: request.wantsJSON)
-            })
+            topTexts.reply(in: request.wantsJSON, now: now) { topReport.rendered(asJSON: request.wantsJSON) })
     }
 
     private var topReport: TopReport {

@@ -96,13 +96,10 @@ final class PendingFleetReports: TimedPart {
         let ended = waiting
         waiting = []
         for each in ended {
-            let reply: Control.Reply =
-                if let report {
-                    .fleet(report)
-                } else {
-                    .refusal(Control.Refusal(Membership.noFleet, wantsJSON: each.wantsJSON))
-                }
-            each.stream.send(reply.rendered(asJSON: each.wantsJSON))
+            let refusal = Control.Refusal(Membership.noFleet, wantsJSON: each.wantsJSON)
+            each.stream.send(
+                report?.rendered(asJSON: each.wantsJSON)
+                    ?? Control.Reply.refusal(refusal).rendered(asJSON: each.wantsJSON))
             each.stream.finish()
         }
     }

@@ -159,7 +159,7 @@ final class PendingQueries: TimedPart {
         if code != .noError, code != .noSuchName {
             report.error = "\(report.name) \(report.type) has no answer: \(code)"
         }
-        query.stream.send(query.wantsJSON ? report.jsonLine : report.text)
+        query.stream.send(report.rendered(asJSON: query.wantsJSON))
         end(number)
     }
 

@@ -139,7 +139,7 @@ final class ProviderTest {
     }
 
     private func stepDone(_ report: ProviderTestStep, now: Instant) {
-        stream.send(wantsJSON ? report.jsonLine : report.text)
+        stream.send(report.rendered(asJSON: wantsJSON))
         let isFatal = report.failure != nil && steps[0].clientSubnet == nil
         steps.removeFirst()
         hasFailed = hasFailed || isFatal

@@ -38,13 +38,13 @@ final class ServedPages {
                     .metrics(statistics(now).prometheus)
                 }
             case .figures:
-                return kept.reply(in: .figures, now: now) { .data(.figures(figures(statistics(now)))) }
+                return kept.reply(in: .figures, now: now) { .json(figures(statistics(now)).jsonLine) }
             case .names:
-                return keptLonger.reply(in: .names, now: now) { .data(.names(statistics(now).names)) }
+                return keptLonger.reply(in: .names, now: now) { .json(statistics(now).names.jsonLine) }
             case .history:
                 let span = try checked { () throws(Refusal) in try HistorySpan(request.arguments[.span]) }
                 return keptLonger.reply(in: .history(span), now: now) {
-                    .data(.history(sampler.history.report(of: span, now: now)))
+                    .json(sampler.history.report(of: span, now: now).jsonLine)
                 }
             case .explanation: return try explanation(request, now: now)
             }
@@ -68,8 +68,7 @@ final class ServedPages {
         guard resolving.explanations.pace.take(now: now) else {
             throw PageReply(429, refusing: Refusal(ExplanationPace.refusal))
         }
-        let report = resolving.explanation(of: question, now: now)
-        return PageReply(200, Reply.explanation(report).rendered(asJSON: false))
+        return PageReply(200, resolving.explanation(of: question, now: now).text)
     }
 
     private func checked<Value>(_ parsed: () throws(Refusal) -> Value) throws(PageReply) -> Value {
@@ -86,6 +85,4 @@ extension PageReply {
     fileprivate init(_ status: UInt32, refusing refusal: Refusal) {
         self.init(status, Reply.refusal(refusal).rendered(asJSON: false))
     }
-
-    fileprivate static func data(_ reply: Control.Reply) -> PageReply { .json(reply.rendered(asJSON: true)) }
 }

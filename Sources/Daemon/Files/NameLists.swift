@@ -14,27 +14,22 @@ struct NameFilePaths: Equatable, Sendable {
     var lists: Set<String> = []
     /// Files with the names of accounts.
     var accounts: Set<String> = []
-    /// /etc/hosts.
-    var hostsFiles: Set<String> = []
-    /// Directories.
-    var hosts: Set<String> = []
-    var leases: Set<String> = []
+    /// The hosts file, directories of hosts files, and lease files.
+    var local: [String: LocalNameFile.Kind] = [:]
     /// The local zones that hosts and lease files are read for; nil: those in force.
     var zones: LocalZones?
 
     static let none = NameFilePaths()
 
-    func has(_ path: String) -> Bool { hostsFiles.contains(path) || hosts.contains(path) || leases.contains(path) }
-
     /// Lease files are small, and change often.
-    var areLeasesOnly: Bool { lists.isEmpty && accounts.isEmpty && hostsFiles.isEmpty && hosts.isEmpty }
+    var areLeasesOnly: Bool {
+        lists.isEmpty && accounts.isEmpty && local.values.allSatisfy { $0 == .leases }
+    }
 
     mutating func formUnion(_ other: NameFilePaths) {
         lists.formUnion(other.lists)
         accounts.formUnion(other.accounts)
-        hostsFiles.formUnion(other.hostsFiles)
-        hosts.formUnion(other.hosts)
-        leases.formUnion(other.leases)
+        local.merge(other.local) { _, new in new }
         zones = other.zones ?? zones
     }
 }
@@ -74,10 +69,12 @@ struct NamesInFiles: Sendable {
 extension NamesInFiles {
     /// The files that these are from.
     fileprivate var paths: NameFilePaths {
-        func local(_ kind: LocalNameFile.Kind) -> Set<String> { Set(self.local.filter { $0.value.kind == kind }.keys) }
-        return NameFilePaths(
-            lists: Set(lists.keys), accounts: Set(accounts.keys), hostsFiles: local(.hostsFile),
-            hosts: local(.hostsDirectory), leases: local(.leases))
+        NameFilePaths(lists: Set(lists.keys), accounts: Set(accounts.keys), local: local.mapValues(\.kind))
+    }
+
+    /// The kinds of those that are meant, by path.
+    fileprivate func localPaths(where isMeant: (String, LocalNameFile) -> Bool) -> [String: LocalNameFile.Kind] {
+        local.filter { isMeant($0.key, $0.value) }.mapValues(\.kind)
     }
 
     /// Takes what was read, and for a file with a fault what is in force, with the complaints.
@@ -187,10 +184,10 @@ final class NameLists: TimedPart {
         for (path, complaints) in new.complaints.sorted(by: { $0.key < $1.key })
         where names.complaints[path] != complaints {
             let count = new.lists[path]?.count ?? new.accounts[path]?.count ?? 0
-            outbox.log(.names(.refused(path: path, names: count, complaints: complaints)))
+            outbox.log(.namesRefused(path: path, names: count, complaints: complaints))
         }
         if !new.accountFaults.isEmpty, new.accountFaults != names.accountFaults {
-            outbox.log(.names(.accountLeftOut(complaints: new.accountFaults)))
+            outbox.log(.accountLeftOut(complaints: new.accountFaults))
         }
         cleanup.retired.append(names)
         names = new
@@ -211,7 +208,7 @@ final class NameLists: TimedPart {
     func timePassed(now: Instant) {
         guard let deadline = nextDeadline, deadline <= now else { return }
         nextDeadline = nil
-        _ = read(NameFilePaths(leases: changedLeases))
+        _ = read(NameFilePaths(local: names.localPaths { path, _ in changedLeases.contains(path) }))
         changedLeases = []
     }
 
@@ -233,13 +230,13 @@ final class NameLists: TimedPart {
             switch batch.number == requested ? outcome : outcome.flatMap({ NameLists.checked($0, path, after: old) }) {
             case .success(let list):
                 let wasRefused = names.complaints.removeValue(forKey: path) != nil
-                if list != old || wasRefused { outbox.log(.names(.loaded(path: path, names: list.count))) }
+                if list != old || wasRefused { outbox.log(.namesLoaded(path: path, names: list.count)) }
                 guard list != old else { continue }
                 hasOtherLists = true
                 names.lists[path] = list
             case .failure(let fault):
                 if complaints[path] != fault.complaints {
-                    outbox.log(.names(.refused(path: path, names: old.count, complaints: fault.complaints)))
+                    outbox.log(.namesRefused(path: path, names: old.count, complaints: fault.complaints))
                 }
                 names.complaints[path] = fault.complaints
             }
@@ -264,12 +261,8 @@ final class NameLists: TimedPart {
         copyFiles(of: batch.paths)
         cleanup.isLarge = !batch.paths.areLeasesOnly
         if batch.zones != zones {
-            let files = names.local.filter { batch.local[$0.key] != nil }
             requestedFiles.formUnion(
-                NameFilePaths(
-                    hostsFiles: Set(files.filter { $0.value.kind == .hostsFile }.keys),
-                    hosts: Set(files.filter { $0.value.kind == .hostsDirectory }.keys),
-                    leases: Set(files.filter(\.value.isLeases).keys)))
+                NameFilePaths(local: names.localPaths { path, _ in batch.local[path] != nil }))
         }
         beginBatch()
     }
@@ -277,15 +270,15 @@ final class NameLists: TimedPart {
     /// Leases come and go all the time: only faults of their files are news.
     private func log(_ file: LocalNameFile, _ path: String, old: LocalNameFile?) {
         if !file.faults.isEmpty, file.faults != old?.faults {
-            outbox.log(.names(.localRefused(path: path, complaints: file.faults, isWhole: true)))
+            outbox.log(.localNamesRefused(path: path, complaints: file.faults, isWhole: true))
         }
         if !file.ignored.isEmpty, file.ignored != old?.ignored {
-            outbox.log(.names(.localRefused(path: path, complaints: file.ignored, isWhole: false)))
+            outbox.log(.localNamesRefused(path: path, complaints: file.ignored, isWhole: false))
         }
         let isRepaired = file.faults.isEmpty && old?.faults.isEmpty == false
         // Every machine has a hosts file.
         let isNew = file.kind != .hostsFile && (old.map { $0.hosts != file.hosts } ?? file.faults.isEmpty)
-        if isRepaired || isNew { outbox.log(.names(.loaded(path: path, names: file.names))) }
+        if isRepaired || isNew { outbox.log(.namesLoaded(path: path, names: file.names)) }
     }
 
     private func beginBatch() {
@@ -298,19 +291,11 @@ final class NameLists: TimedPart {
         let read = { @Sendable [finished, paths] in
             leftover.remove()
             let begun = Clock.now()
-            let lists = paths.lists.map { path in
-                (
-                    path,
-                    Result(catching: { () throws(UnusableSettings) in
-                        try NameLists.read(path)
-                    })
-                )
-            }
             // One batch at a time, so there is room.
             _ = finished.post(
                 Batch(
-                    number: number, paths: paths, lists: Dictionary(uniqueKeysWithValues: lists),
-                    accounts: NameLists.readAccounts(paths),
+                    number: number, paths: paths, lists: NameLists.outcomes(paths.lists, NameLists.readList),
+                    accounts: NameLists.outcomes(paths.accounts, NameLists.readAccount),
                     local: NameLists.readLocal(paths, old: local), zones: paths.zones ?? .none,
                     took: begun.duration(to: Clock.now())))
         }
@@ -339,11 +324,11 @@ final class NameLists: TimedPart {
     private func copyFiles(of paths: NameFilePaths) {
         guard let copies, paths != .none else { return }
         var read = paths.lists.union(paths.accounts)
-            .union(names.local.filter { !$0.value.isLeases && paths.has($0.key) }.values.flatMap(\.files))
+            .union(names.local.filter { !$0.value.isLeases && paths.local[$0.key] != nil }.values.flatMap(\.files))
         let now = Clock.now()
         if !paths.areLeasesOnly || leaseCopiesAt <= now {
             leaseCopiesAt = now + NameLists.leaseCopyInterval
-            read.formUnion(paths.leases)
+            read.formUnion(paths.local.filter { $0.value == .leases }.keys)
         }
         let faulty = Set(complaints.keys).union(
             names.local.values.filter { !$0.faults.isEmpty }.flatMap { $0.files })
@@ -361,7 +346,7 @@ final class NameLists: TimedPart {
         do throws(SystemError) {
             try watchAll()
         } catch {
-            outbox.log(.rule(.unwatched(reason: error.description)))
+            outbox.log(.listsUnwatched(reason: error.description))
         }
     }
 
@@ -377,13 +362,14 @@ final class NameLists: TimedPart {
 
     private func changed(_ paths: Set<String>) {
         guard !paths.isEmpty else { return }
-        let directories = names.local.filter { path, file in
-            file.kind == .hostsDirectory && paths.contains { $0.hasPrefix(path) }
+        let local = names.localPaths { path, file in
+            switch file.kind {
+            case .hostsFile: paths.contains(path)
+            case .hostsDirectory: paths.contains { $0.hasPrefix(path) }
+            case .leases: false
+            }
         }
-        let files = paths.filter { names.local[$0]?.kind == .hostsFile }
-        _ = read(
-            NameFilePaths(
-                lists: paths.filter { lists[$0] != nil }, hostsFiles: files, hosts: Set(directories.keys)))
+        _ = read(NameFilePaths(lists: paths.filter { lists[$0] != nil }, local: local))
     }
 
     private func leasesChanged(_ paths: Set<String>) {
@@ -443,26 +429,22 @@ extension NameLists {
     static func read(for settings: Settings, _ copies: LastGoodFiles?) -> NamesInFiles {
         let paths = settings.nameFilePaths
         var names = NamesInFiles(local: readLocal(paths, old: [:], copies))
-        for path in paths.lists.sorted() {
-            do throws(UnusableSettings) {
-                names.lists[path] = try read(path)
-            } catch {
-                names.complaints[path] = error.complaints
-                names.lists[path] = copies?.copy(of: path).flatMap { try? read($0) } ?? .empty
-            }
+        for (path, outcome) in outcomes(paths.lists, readList) {
+            names.lists[path] =
+                names.complaints.take(outcome, path) ?? copies?.copy(of: path).flatMap { try? readList($0) } ?? .empty
         }
-        for (path, outcome) in readAccounts(paths) {
+        for (path, outcome) in outcomes(paths.accounts, readAccount) {
             names.accounts[path] =
-                names.complaints.take(outcome, path) ?? copies?.copy(of: path).flatMap { try? readNames($0) } ?? []
+                names.complaints.take(outcome, path) ?? copies?.copy(of: path).flatMap { try? readAccount($0) } ?? []
         }
         return names
     }
 
-    fileprivate static func readAccounts(
-        _ paths: NameFilePaths
-    ) -> [String: Result<[QuestionScope], UnusableSettings>] {
-        let outcomes = paths.accounts.map { path in
-            (path, Result(catching: { () throws(UnusableSettings) in try readNames(path) }))
+    private static func outcomes<Value>(
+        _ paths: Set<String>, _ read: (String) throws(UnusableSettings) -> Value
+    ) -> [String: Result<Value, UnusableSettings>] {
+        let outcomes = paths.map { path in
+            (path, Result(catching: { () throws(UnusableSettings) in try read(path) }))
         }
         return Dictionary(uniqueKeysWithValues: outcomes)
     }
@@ -473,51 +455,41 @@ extension NameLists {
     ) -> [String: LocalNameFile] {
         var local: [String: LocalNameFile] = [:]
         let zones = paths.zones ?? .none
-        for path in paths.hostsFiles {
-            local[path] = LocalNameFile(hostsFile: path, old: old[path], copies, zones: zones)
-        }
-        for path in paths.hosts {
-            local[path] = LocalNameFile(hostsDirectory: path, old: old[path], copies, zones: zones)
-        }
-        for path in paths.leases {
-            local[path] = LocalNameFile(leaseFile: path, old: old[path], copies, zones: zones)
+        for (path, kind) in paths.local {
+            local[path] =
+                switch kind {
+                case .hostsFile: LocalNameFile(hostsFile: path, old: old[path], copies, zones: zones)
+                case .hostsDirectory: LocalNameFile(hostsDirectory: path, old: old[path], copies, zones: zones)
+                case .leases: LocalNameFile(leaseFile: path, old: old[path], copies, zones: zones)
+                }
         }
         return local
     }
 
-    private static func unreadable(_ path: String, _ error: SystemError) -> UnusableSettings {
-        UnusableSettings(complaints: [
-            "\(path): can't be read: \(error); make it a regular file that user \(Machine.user.userID) can read"
-        ])
-    }
-
-    private static func readNames(_ path: String) throws(UnusableSettings) -> [QuestionScope] {
-        let bytes: [UInt8]
-        do throws(SystemError) {
-            try TextFile.requireFile(path)
-            bytes = try TextFile.read(path, maxBytes: OwnNames.maxFileBytes)
-        } catch {
-            throw unreadable(path, error)
-        }
-        do throws(SettingsError) {
-            return try OwnNames.parse(bytes: bytes, file: path)
-        } catch {
-            throw UnusableSettings(complaints: error.description.split(separator: "\n").map(String.init))
+    private static func readAccount(_ path: String) throws(UnusableSettings) -> [QuestionScope] {
+        var bytes: [UInt8] = []
+        try readPieces(path, maxBytes: OwnNames.maxFileBytes) { bytes += $0 }
+        return try UnusableSettings.catching { () throws(SettingsError) in
+            try OwnNames.parse(bytes: bytes, file: path)
         }
     }
 
-    private static func read(_ path: String) throws(UnusableSettings) -> NameList {
+    private static func readList(_ path: String) throws(UnusableSettings) -> NameList {
         var parser = NameListParser(file: path)
+        try readPieces(path, maxBytes: NameListParser.maxFileBytes) { parser.take($0) }
+        return try UnusableSettings.catching { () throws(SettingsError) in try parser.finish() }
+    }
+
+    private static func readPieces(
+        _ path: String, maxBytes: Int, _ take: ([UInt8]) -> Void
+    ) throws(UnusableSettings) {
         do throws(SystemError) {
             try TextFile.requireFile(path)
-            try TextFile.readPieces(path, maxBytes: NameListParser.maxFileBytes) { parser.take($0) }
+            try TextFile.readPieces(path, maxBytes: maxBytes, take)
         } catch {
-            throw unreadable(path, error)
-        }
-        do throws(SettingsError) {
-            return try parser.finish()
-        } catch {
-            throw UnusableSettings(complaints: error.description.split(separator: "\n").map(String.init))
+            throw UnusableSettings(complaints: [
+                "\(path): can't be read: \(error); make it a regular file that user \(Machine.user.userID) can read"
+            ])
         }
     }
 }
@@ -525,10 +497,12 @@ extension NameLists {
 extension Settings {
     /// Each file once.
     var nameFilePaths: NameFilePaths {
-        NameFilePaths(
-            lists: Set(rules.flatMap(\.matchFiles)), accounts: Set(providers.compactMap(\.namesFile)),
-            hostsFiles: [LocalNameFile.hostsFile],
-            hosts: Set(hostsDirectory.map { [$0] } ?? []), leases: Set(leaseFiles), zones: LocalZones(localZones))
+        var local = [LocalNameFile.hostsFile: LocalNameFile.Kind.hostsFile]
+        if let hostsDirectory { local[hostsDirectory] = .hostsDirectory }
+        for path in leaseFiles { local[path] = .leases }
+        return NameFilePaths(
+            lists: Set(rules.flatMap(\.matchFiles)), accounts: Set(providers.compactMap(\.namesFile)), local: local,
+            zones: LocalZones(localZones))
     }
 }
 

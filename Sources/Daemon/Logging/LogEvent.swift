@@ -1,131 +1,245 @@
-// Log events as typed values: what happened, its level and its fields. Reports state changes, and queries only if query
-// logging is on. Contains no client addresses unless enabled, and no secrets.
+// An event of the log: its level, a stable word, its text and its fields. Each event is made by a function that has all
+// of its facts. Events are state changes, and queries only if query logging is on. They contain no client addresses
+// unless enabled, and no secrets.
 
 import Control
 import DNSWire
 import LinuxIO
-import Network
 import Resolver
-import Settings
-import Store
+import Upstreams
 
-enum LogEvent {
-    /// Startup failed; the message may have several lines.
-    case notStarted([String])
-    case ready(listen: [String], threads: Int, providers: [String], systemServers: [String])
-    case addressLeftOut(String)
-    /// Whether an interface has this listen address. If none has, no query arrives at it.
-    case listenAddress(SocketAddress, isPresent: Bool)
-    /// Privileges were dropped: started by root, the daemon now runs as this user.
-    case servesAs(user: String, userID: UInt32, groupID: UInt32)
-    /// Other programs may run as the same user.
-    case sharesUser(userID: UInt32)
-    /// Unneeded system calls are not filtered.
-    case unfiltered(reason: String)
-    /// Metrics and status page are served.
-    case pagesServed(at: SocketAddress)
-    /// The listener of metrics and status page is not on loopback.
-    case pagesOpen(at: SocketAddress)
-    /// Any client on the Internet may send queries.
-    case openResolver
-    case stopping(signal: String)
-    case stopped
-    case settingsReloaded(ReloadReport)
-    case settingsRefused(complaints: [String])
-    /// The operator changed the level, or its time limit has expired.
-    case levelChanged(LogLevelReport)
-    case providerDown(name: String, reason: String)
-    case providerUp(name: String)
-    /// No nameserver and no other provider has an address of its host name.
-    case providerUnresolved(name: String, host: String)
-    case providerResolved(name: String, host: String, [String])
-    case providerBlocked(name: String, reason: String)
-    /// No provider works; the number of providers by their last failure.
-    case providersFail([FetchFailure: Int], hasSystemResolver: Bool)
-    /// The end of `providersFail`.
-    case providersWork(after: Duration)
-    case providerThrottled(name: String)
-    case providerAskedAgain(name: String)
-    /// 80 % of the account's quota, or all of it.
-    case quota(QuotaWarning)
-    case requestFailed(provider: String, reason: String)
-    /// Address verification is off although the settings enable it.
-    case probesOff(String)
-    /// A probe found the address from this source mismatched, while another source's address was verified.
-    case divergence(source: String)
-    /// An answer contradicts the rule for its name, in the way that the text says.
-    case contradiction(source: String, name: Name, String)
-    /// A proxy is configured in this environment variable.
-    case providersAvoided(variable: String)
-    /// The time limit of an operator's switch has expired.
-    case switchedOn(name: Name)
-    /// An operator's switch was restored after a restart.
-    case stillSwitchedOff(SwitchReport)
-    /// News of rules that were added at run time, and of the lists of rules.
-    case rule(RuleNews)
-    case networkLost
-    case networkChanged(id: String, words: String, cause: NetworkCause)
-    /// The first upstream answer after a network change.
-    case networkRecovered(after: Duration)
-    case portal(PortalEvent)
-    case nameserver(NameserverNews)
-    /// The path is the nameservers' file if it differs from the one in the settings.
-    case nameserversChanged(NameserverList, from: String?)
-    case receiver(ReceiverNews)
-    case addressSet(AddressSetNews)
-    case fleet(FleetNews)
-    /// A list of names for rules was read after a change.
-    case names(NameFileNews)
-    case fileUnreadable(path: String, reason: String)
-    case storeLoaded(path: String, LoadReport)
-    case storeSetAside(path: String, SetAside)
-    case storeFails(path: String, StoreFailure)
-    case storeWorks(path: String)
-    /// The flight recorder was written after many clients got failures.
-    case recorderWritten(path: String)
-    case recorderFails(path: String, reason: String)
-    case query(FlightEventReport)
-    case queriesLeftOut(UInt64)
+struct LogEvent: Sendable {
+    /// Which of equal lines within a minute are written; further ones are only counted.
+    enum Repetition: Sendable {
+        /// All lines: results of operator actions, and details.
+        case written
+        /// The first six: state changes, which are folded only when they flap.
+        case change
+        /// The first one.
+        case counted
+    }
 
-    var level: LogLevel {
-        switch self {
-        case .ready, .servesAs, .pagesServed, .stopping, .stopped, .settingsReloaded, .levelChanged,
-            .providerUp,
-            .providerResolved,
-            .providersWork,
-            .providerThrottled, .providerAskedAgain, .networkLost, .networkChanged, .networkRecovered,
-            .portal(.redirects), .portal(.ended), .nameserversChanged, .nameserver(.askedAgain), .nameserver(.up),
-            .nameserver(.replies), .nameserver(.onlyTCP), .nameserver(.datagramsAgain), .nameserver(.announced),
-            .nameserver(.linkEnded),
-            .providersAvoided,
-            .switchedOn, .stillSwitchedOff, .rule(.ended), .storeLoaded, .storeWorks,
-            .receiver(.works), .addressSet(.helperWorks), .addressSet(.setReady), .fleet(.redisWorks), .query,
-            .queriesLeftOut,
-            .listenAddress(_, isPresent: true):
-            .info
-        case .sharesUser, .unfiltered, .pagesOpen, .openResolver, .providerDown, .providerBlocked, .providerUnresolved,
-            .providersFail, .portal(.suspected), .nameserver(.loops), .nameserver(.down), .nameserver(.silent),
-            .fileUnreadable, .quota,
-            .addressLeftOut, .listenAddress(_, isPresent: false), .storeSetAside, .storeFails, .probesOff, .divergence,
-            .contradiction, .rule, .recorderWritten, .recorderFails, .receiver(.fails),
-            .addressSet, .fleet:
-            .warning
-        case .settingsRefused, .notStarted: .error
-        case .names(let news): news.level
-        case .requestFailed: .debug
+    /// The begin or end of a time in which no provider works, for receivers of notifications.
+    enum Outage: Sendable {
+        case begun([FetchFailure: Int], hasSystemResolver: Bool)
+        case ended(after: Duration)
+    }
+
+    let level: LogLevel
+    let text: String
+    private let word: String
+    private let repetition: Repetition
+    private let details: [String]
+    private let fields: @Sendable () -> [String: LogField]
+    private(set) var outage: Outage?
+
+    /// - Parameters:
+    ///   - word: identifies the event for programs; never changes.
+    ///   - fields: made only for a format that shows them.
+    init(
+        _ level: LogLevel, _ word: String, _ repetition: Repetition, _ text: String, details: [String] = [],
+        _ fields: @autoclosure @escaping @Sendable () -> [String: LogField] = [:]
+    ) {
+        (self.level, self.word, self.repetition, self.text) = (level, word, repetition, text)
+        (self.details, self.fields) = (details, fields)
+    }
+
+    /// Adds the outage that the event is about.
+    func with(_ outage: Outage) -> LogEvent {
+        var event = self
+        event.outage = outage
+        return event
+    }
+
+    var line: LogLine { LogLine(level, word, text, details: details, fields: fields()) }
+
+    /// The line without fields, for frequent events in the formats that show no fields.
+    var lineWithoutFields: LogLine { LogLine(level, word, text, details: details) }
+
+    /// Number of equal lines per minute that are written before further ones are only counted; nil: all are written.
+    var timesAtOnce: Int? {
+        switch repetition {
+        case .written: nil
+        case .change: 6
+        case .counted: 1
         }
+    }
+
+    static func list(_ items: [some CustomStringConvertible]) -> String {
+        items.isEmpty ? "none" : items.map(\.description).joined(separator: ", ")
     }
 }
 
+// MARK: - start and end
+
 extension LogEvent {
-    /// Returns nil for events that are not logged: the readers of the notes log their effects.
-    init?(_ event: StoreEvent, path: String) {
-        switch event {
-        case .notes: return nil
-        case .loaded(let report): self = .storeLoaded(path: path, report)
-        case .setAside(let setAside): self = .storeSetAside(path: path, setAside)
-        case .failed(let failure): self = .storeFails(path: path, failure)
-        case .recovered: self = .storeWorks(path: path)
-        }
+    /// Startup failed; the message may have several lines.
+    static func notStarted(_ lines: [String]) -> LogEvent {
+        LogEvent(
+            .error, "not-started", .written, lines.first ?? "not started", details: Array(lines.dropFirst()))
+    }
+
+    static func ready(
+        listen: [String], threads: Int, providers: [String], systemServers: [String]
+    ) -> LogEvent {
+        LogEvent(
+            .info, "ready", .written,
+            "ready: listening on \(list(listen)) (UDP x\(threads), TCP); providers \(list(providers)); "
+                + "system resolver \(list(systemServers))",
+            [
+                "listen": .list(listen), "threads": .number(threads), "providers": .list(providers),
+                "system_servers": .list(systemServers),
+            ])
+    }
+
+    static func addressLeftOut(_ failure: String) -> LogEvent {
+        LogEvent(.warning, "address-left-out", .counted, failure)
+    }
+
+    /// - Parameter isPresent: whether an interface has this listen address. If none has, no query arrives at it.
+    static func listenAddress(_ address: SocketAddress, isPresent: Bool) -> LogEvent {
+        LogEvent(
+            isPresent ? .info : .warning, isPresent ? "listen-address-present" : "listen-address-missing", .change,
+            "listening on \(address)"
+                + (isPresent
+                    ? ": an interface has this address now"
+                    : ", but no interface has this address: no query arrives until one has it"),
+            ["address": .text(address.description)])
+    }
+
+    /// Privileges were dropped: started by root, the daemon now runs as this user.
+    static func servesAs(user: String, userID: UInt32, groupID: UInt32) -> LogEvent {
+        LogEvent(
+            .info, "serves-as", .written,
+            "dropped privileges: user \(user) (\(userID)), group \(groupID), no capabilities",
+            ["user": .text(user), "uid": .number(Int(userID)), "gid": .number(Int(groupID))])
+    }
+
+    /// Other programs may run as the same user.
+    static func sharesUser(userID: UInt32) -> LogEvent {
+        LogEvent(
+            .warning, "shares-user", .written,
+            "user \(userID) is shared with other programs: key files are refused, commands that change state are "
+                + "for root only; \(FileReader.remedyForShared)",
+            ["uid": .number(Int(userID))])
+    }
+
+    /// Unneeded system calls are not filtered.
+    static func unfiltered(reason: String) -> LogEvent {
+        LogEvent(
+            .warning, "unfiltered", .counted,
+            "no system call filter: \(reason); the limits of the unit or the container still apply",
+            ["reason": .text(reason)])
+    }
+
+    /// Metrics and status page are served.
+    static func pagesServed(at address: SocketAddress) -> LogEvent {
+        LogEvent(
+            .info, "pages-served", .written, "metrics and the status page are at http://\(address)/",
+            ["address": .text(address.description)])
+    }
+
+    /// The listener of metrics and status page is not on loopback.
+    static func pagesOpen(at address: SocketAddress) -> LogEvent {
+        LogEvent(
+            .warning, "pages-open", .written,
+            "every host that can reach \(address) may read metrics and the status page, without a password; set "
+                + "control.metrics-listen to 127.0.0.1 to allow only this machine",
+            ["address": .text(address.description)])
+    }
+
+    /// Any client on the Internet may send queries.
+    static var openResolver: LogEvent {
+        LogEvent(
+            .warning, "open-resolver", .written,
+            "server.allow allows every client, so this is an open resolver if the Internet can reach it; "
+                + "set server.allow to your own networks")
+    }
+
+    static func stopping(signal: String) -> LogEvent {
+        LogEvent(.info, "stopping", .written, "stopping on \(signal)", ["signal": .text(signal)])
+    }
+
+    static var stopped: LogEvent { LogEvent(.info, "stopped", .written, "stopped") }
+}
+
+// MARK: - settings and operator
+
+extension LogEvent {
+    static func settingsReloaded(_ report: ReloadReport) -> LogEvent {
+        LogEvent(
+            .info, "settings-reloaded", .written, report.sentence, ["need_restart": .list(report.needRestart)])
+    }
+
+    static func settingsRefused(complaints: [String]) -> LogEvent {
+        LogEvent(
+            .error, "settings-refused", .written, "settings not reloaded, the old ones stay in force:",
+            details: complaints)
+    }
+
+    /// The operator changed the level, or its time limit has expired.
+    static func levelChanged(_ report: LogLevelReport) -> LogEvent {
+        LogEvent(.info, "level-changed", .written, report.sentence, ["log_level": .text(report.level.rawValue)])
+    }
+
+    /// A proxy is configured in this environment variable.
+    static func providersAvoided(variable: String) -> LogEvent {
+        LogEvent(
+            .info, "providers-avoided", .counted,
+            "\(variable) is set and direct-only is true: queries go to the system resolver only",
+            ["variable": .text(variable)])
+    }
+
+    /// The time limit of an operator's switch has expired.
+    static func switchedOn(name: Name) -> LogEvent {
+        LogEvent(
+            .info, "switched-on", .written,
+            "providers are used again for \(name.isRoot ? "all names" : name.description)",
+            ["name": .text(name.description)])
+    }
+
+    /// An operator's switch was restored after a restart.
+    static func stillSwitchedOff(_ report: SwitchReport) -> LogEvent {
+        LogEvent(.info, "still-switched-off", .written, "httpdns is \(report.text)")
+    }
+
+    /// The time of a rule that was added at run time has passed.
+    static func addedRuleEnded(_ name: Name) -> LogEvent {
+        LogEvent(
+            .info, "added-rule-gone", .written, "the rule added for \(name) has ended",
+            ["name": .text(name.description), "reason": .text("ended")])
+    }
+
+    /// The settings do not allow a rule that was added at run time any more.
+    static func addedRuleRemoved(_ name: Name, reason: String) -> LogEvent {
+        LogEvent(
+            .warning, "added-rule-gone", .written, "the rule added for \(name) was removed: \(reason)",
+            ["name": .text(name.description), "reason": .text(reason)])
+    }
+
+    /// The settings lack the nameserver of an added rule.
+    static func addedRule(_ name: Name, lacksNameserver nameserver: String) -> LogEvent {
+        LogEvent(
+            .warning, "added-rule-without-nameserver", .written,
+            "names under \(name) get no answer: the rule added for them names nameserver \(nameserver), which the "
+                + "settings lack; add it there, or run: httpdnsctl rule rm \(name)",
+            ["name": .text(name.description), "nameserver": .text(nameserver)])
+    }
+
+    /// The store was not read in time.
+    static var addedRulesLate: LogEvent {
+        LogEvent(
+            .warning, "added-rules-late", .written,
+            "the store is not read yet; rules that were added at run time are in force when it is")
+    }
+
+    static func query(_ report: FlightEventReport) -> LogEvent {
+        LogEvent(.info, "query", .written, String(report.line.dropLast()), report.logFields)
+    }
+
+    static func queriesLeftOut(_ count: UInt64) -> LogEvent {
+        LogEvent(
+            .info, "queries-left-out", .counted, "\(count) queries not logged because of the rate limit",
+            ["count": .number(Int(count))])
     }
 }

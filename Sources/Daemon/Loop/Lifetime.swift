@@ -81,7 +81,7 @@ extension Daemon {
             try resolving.loop.turn(until: end)
             dispatch(now: Clock.now())
         }
-        if !policy.rules.isReady { outbox.log(.rule(.late)) }
+        if !policy.rules.isReady { outbox.log(.addedRulesLate) }
     }
 
     /// Waits for the fleet's flushes since the last run, because the store must not answer with flushed entries.

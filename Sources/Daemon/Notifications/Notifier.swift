@@ -74,17 +74,17 @@ final class Notifier: TimedPart {
     /// Takes an event of the log if receivers may want it.
     func take(_ event: LogEvent, now: Instant) {
         var seconds: Int64 { Clock.wallMilliseconds() / 1000 }
-        switch event {
-        case .providersFail(let failures, let hasSystemResolver):
+        switch event.outage {
+        case .begun(let failures, let hasSystemResolver):
             let counts = failures.map { ($0.key.rawValue, $0.value) }
             add(
                 .outage(
                     Dictionary(counts, uniquingKeysWith: +), hasSystemResolver: hasSystemResolver, seconds: seconds),
                 now: now)
-        case .providersWork(let duration):
+        case .ended(let duration):
             for index in receivers.indices { receivers[index].queue.hasten(now: now) }
             add(.recovery(outageSeconds: Int(duration.wholeSeconds), seconds: seconds), now: now)
-        default: break
+        case nil: break
         }
     }
 
@@ -160,8 +160,8 @@ final class Notifier: TimedPart {
         let name = receivers[index].account.name
         if let failure { receivers[index].failures[failure.kind, default: 0] += 1 }
         switch receivers[index].queue.end(isAccepted: failure == nil, now: now) {
-        case .fails: outbox.log(.receiver(.fails(name: name, reason: failure?.reason ?? "")))
-        case .works(let duration): outbox.log(.receiver(.works(name: name, after: duration)))
+        case .fails: outbox.log(.receiverFails(name: name, reason: failure?.reason ?? ""))
+        case .works(let duration): outbox.log(.receiverWorks(name: name, after: duration))
         case nil: break
         }
     }

@@ -128,7 +128,7 @@ final class PendingProbes: TimedPart {
     /// A `report` gets its steps together, in its outcome.
     private func say(_ report: AddressReport, to entry: Running) {
         guard entry.probe.purpose == .verify else { return }
-        entry.stream.send(entry.wantsJSON ? report.jsonLine : report.text)
+        entry.stream.send(report.rendered(asJSON: entry.wantsJSON))
     }
 
     private func endVerify(_ end: PendingProbe.End, _ entry: Running) {
@@ -154,7 +154,7 @@ final class PendingProbes: TimedPart {
             }
             let place = resolving.judged(name).first { $0.target.address == address }?.place ?? .absent
             let outcome = ReportOutcome(name, address, findings, place)
-            entry.stream.send(entry.wantsJSON ? outcome.jsonLine : outcome.text)
+            entry.stream.send(outcome.rendered(asJSON: entry.wantsJSON))
         case .unknown:
             reportsRefused += 1
             refuse("no known answer for \(name) contains \(address)", entry)

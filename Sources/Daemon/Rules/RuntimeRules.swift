@@ -76,7 +76,7 @@ final class RuntimeRules: TimedPart {
                 if rule.isOver(wall) || !added.add(rule) { lost.append(line.name) }
             } catch {
                 lost.append(line.name)
-                outbox.log(.rule(.removed(line.name, reason: error.text)))
+                outbox.log(.addedRuleRemoved(line.name, reason: error.text))
             }
         }
         if !stored.isEmpty { changed(now: now) }
@@ -94,7 +94,7 @@ final class RuntimeRules: TimedPart {
                     nameserver: rule.nameserver)
             } catch {
                 _ = added.remove(rule.name)
-                outbox.log(.rule(.removed(rule.name, reason: error.text)))
+                outbox.log(.addedRuleRemoved(rule.name, reason: error.text))
             }
         }
         if !checked.isEmpty { keep(now: now) }
@@ -103,7 +103,7 @@ final class RuntimeRules: TimedPart {
     func timePassed(now: Instant) {
         guard let deadline = nextDeadline, deadline <= now else { return }
         let over = added.expire(nowMilliseconds: Clock.wallMilliseconds())
-        for rule in over { outbox.log(.rule(.ended(rule.name))) }
+        for rule in over { outbox.log(.addedRuleEnded(rule.name)) }
         if over.isEmpty { setDeadline(now: now) } else { changed(now: now) }
     }
 
@@ -117,7 +117,7 @@ final class RuntimeRules: TimedPart {
             nameservers: nameservers + (gone.map { [$0] } ?? []),
             beside: added.all.filter { $0.name != name }.map(\.rule) + settings.rules)
         rule.place = .added(untilSecondsSince1970: endMilliseconds.map { $0 / 1000 })
-        if let server = gone { outbox.log(.rule(.lacksNameserver(name, nameserver: server))) }
+        if let server = gone { outbox.log(.addedRule(name, lacksNameserver: server)) }
         return AddedRule(name: name, words: words, endMilliseconds: endMilliseconds, rule: rule)
     }
 

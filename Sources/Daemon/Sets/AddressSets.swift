@@ -201,7 +201,7 @@ final class AddressSets: TimedPart {
         if !hasAnswered {
             hasAnswered = true
             pause = AddressSets.firstPause
-            if helperFault != nil { outbox.log(.addressSet(.helperWorks)) }
+            if helperFault != nil { outbox.log(.setHelperWorks) }
             helperFault = nil
         }
         switch reply {
@@ -209,15 +209,15 @@ final class AddressSets: TimedPart {
         case .done(let number, let state, let refusal):
             if let refusal, let set = elements.setOfRequest(number), loggedReasons[set] != refusal.reason {
                 loggedReasons[set] = refusal.reason
-                outbox.log(.addressSet(.elementsRefused(set, reason: refusal.reason)))
+                outbox.log(.elementsRefused(set, reason: refusal.reason))
             }
             guard let set = elements.answered(number, state, refused: refusal?.places ?? [], now: now) else { return }
             // A set that is new, or was deleted and created again, lacks the addresses of cached answers.
             if state.isReady { refill() }
             guard loggedStates[set] != state else { return }
             loggedStates[set] = state
-            if case .ready(let type) = state { outbox.log(.addressSet(.setReady(set, type))) }
-            if let fault = elements.fault(of: set) { outbox.log(.addressSet(.setFaulty(set, fault: fault))) }
+            if case .ready(let type) = state { outbox.log(.setReady(set, type)) }
+            if let fault = elements.fault(of: set) { outbox.log(.setFaulty(set, fault: fault)) }
         }
     }
 
@@ -228,7 +228,7 @@ final class AddressSets: TimedPart {
         pause = min(pause * 2, AddressSets.longestPause)
         // A helper that ends and is started again at once is no news.
         if helperFault == nil, hasAnswered, pause < .seconds(1) { return }
-        if helperFault == nil { outbox.log(.addressSet(.helperGone(socket: path, reason: reason))) }
+        if helperFault == nil { outbox.log(.setHelperGone(socket: path, reason: reason)) }
         helperFault = reason
     }
 

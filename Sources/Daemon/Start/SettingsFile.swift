@@ -76,10 +76,6 @@ enum SettingsFile {
     }
 
     private static func parse(_ bytes: [UInt8], _ path: String) throws(UnusableSettings) -> Settings {
-        do throws(SettingsError) {
-            return try Settings.parse(bytes: bytes, file: path)
-        } catch {
-            throw UnusableSettings(complaints: error.description.split(separator: "\n").map(String.init))
-        }
+        try UnusableSettings.catching { () throws(SettingsError) in try Settings.parse(bytes: bytes, file: path) }
     }
 }

@@ -10,7 +10,7 @@ import LinuxIO
 
 package struct KernelMirror {
     private var links: [Int: Link] = [:]
-    private var addresses: Set<AddressReport.Place> = []
+    private var addresses: Set<NetworkTables.InterfaceAddress> = []
     private var routes = RouteMirror()
     private var neighbours: [NeighbourReport.Place: [UInt8]] = [:]
     package private(set) var nat64Prefixes: [AdvertisedPrefix] = []
@@ -68,9 +68,7 @@ extension KernelMirror {
     package var tables: NetworkTables {
         NetworkTables(
             links: links.values.map(\.shown).sorted { $0.index < $1.index },
-            addresses: addresses.map {
-                NetworkTables.InterfaceAddress(link: $0.link, address: $0.address, prefixLength: $0.prefixLength)
-            }.sorted { $0.precedes($1) },
+            addresses: addresses.sorted { $0.precedes($1) },
             routes: routes.list { links[$0]?.report.isUp ?? true },
             neighbours: neighbours.map {
                 NetworkTables.Neighbour(link: $0.key.link, address: $0.key.address, hardwareAddress: $0.value)
@@ -154,7 +152,7 @@ extension KernelMirror {
         isChanged = true
     }
 
-    private mutating func addressWent(_ place: AddressReport.Place) {
+    private mutating func addressWent(_ place: NetworkTables.InterfaceAddress) {
         guard addresses.remove(place) != nil else { return }
         isChanged = true
         guard !place.address.isIPv6, leftOut == 0 else { return }

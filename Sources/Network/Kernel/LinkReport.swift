@@ -51,16 +51,10 @@ struct LinkReport: Equatable {
 }
 
 struct AddressReport {
-    let place: Place
+    let place: NetworkTables.InterfaceAddress
     /// The address is neither tentative nor a duplicate. An optimistic address may be used before its test has ended
     /// (RFC 4429).
     let isUsable: Bool
-
-    struct Place: Hashable {
-        let link: Int
-        let address: Address
-        let prefixLength: Int
-    }
 
     /// Parses a message; nil for families other than IPv4 and IPv6.
     init?(_ bytes: Span<UInt8>, in payload: Range<Int>) {
@@ -82,7 +76,8 @@ struct AddressReport {
             }
         }
         guard let address else { return nil }
-        place = Place(link: link, address: address, prefixLength: Int(header.ifa_prefixlen))
+        place = NetworkTables.InterfaceAddress(
+            link: link, address: address, prefixLength: Int(header.ifa_prefixlen))
         let isTested = flags & IFA_F_TENTATIVE == 0 || flags & IFA_F_OPTIMISTIC != 0
         isUsable = isTested && flags & IFA_F_DADFAILED == 0
     }

@@ -23,7 +23,7 @@ package struct NetworkTables: Equatable, Sendable {
     }
 
     /// A usable address: neither tentative nor a duplicate.
-    package struct InterfaceAddress: Equatable, Sendable {
+    package struct InterfaceAddress: Hashable, Sendable {
         package let link: Int
         package let address: Address
         package let prefixLength: Int

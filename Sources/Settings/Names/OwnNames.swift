@@ -6,11 +6,8 @@ import InternationalNames
 extension Format<QuestionScope> {
     static let ownName = Format.text(
         allowed: "a domain name for it and all names below it, or \"=NAME\" for that name alone",
-        remedy: { node in
-            guard case .string(let text) = node.value else { return nil }
-            return OwnNames.remedy(text) ?? letters(node)
-        },
-        parse: { OwnNames.scope($0) }, write: { OwnNames.text($0) })
+        remedy: { OwnNames.remedy($0) ?? InternationalName.remedy($0) }, parse: { OwnNames.scope($0) },
+        write: { OwnNames.text($0) })
 }
 
 /// The file that `names-file` names. Text after "#" is a comment; blank lines are ignored.

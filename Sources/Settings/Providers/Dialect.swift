@@ -129,7 +129,7 @@ extension Settings.Provider.Dialect {
 
     /// Returns the end of a complaint about a key that the dialect does not accept: the dialects that accept it, or the
     /// exceptions if those are fewer. Nil for a key that it accepts.
-    func refusal(of key: Key) -> String? {
+    private func refusal(of key: Key) -> String? {
         guard !accepts(key) else { return nil }
         let (others, dialects) = (Self.allCases.filter { !$0.accepts(key) }, Self.allCases.filter { $0.accepts(key) })
         let words = { (list: [Self]) in list.map { quoted($0.rawValue) }.joined(separator: ", ") }
@@ -137,6 +137,15 @@ extension Settings.Provider.Dialect {
             + (others.count < dialects.count ? "every dialect but \(words(others))" : words(dialects))
     }
 
+    /// Returns the given keys that the dialect does not accept, each with the end of a complaint.
+    func misplaced(_ given: Set<String>, tags: [String]) -> [(key: String, text: String)] {
+        let refused = Key.allCases.filter { given.contains($0.rawValue) }.compactMap { key in
+            refusal(of: key).map { (key: key.rawValue, text: $0) }
+        }
+        guard facts.takesOneTag, tags.count > 1 else { return refused }
+        return refused + [(key: "tags", text: "\(finding); allowed: one tag")]
+    }
+
     /// The start of a complaint about a key.
-    var finding: String { "found with dialect \(quoted(rawValue))" }
+    private var finding: String { "found with dialect \(quoted(rawValue))" }
 }

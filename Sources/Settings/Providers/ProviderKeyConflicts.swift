@@ -3,60 +3,52 @@
 
 import DNSWire
 
-extension ProviderDraft {
-    private typealias Dialect = Settings.Provider.Dialect
-
-    /// Missing or conflicting keys, each with the key concerned, or nil for the whole table. Empty if `provider`
-    /// returns a value.
-    var contradictions: [Contradiction] {
+extension Settings.Provider {
+    func contradictions(_ given: Set<String>) -> [Contradiction] {
         var list: [Contradiction] = []
-        let required = [
-            ("name", name == nil, "my-provider"), ("dialect", dialect == nil, "doh"),
-            ("url", url == nil, "https://HOST/PATH"),
-        ]
-        for (key, isMissing, example) in required where isMissing {
+        for (key, example) in [("name", "my-provider"), ("dialect", "doh"), ("url", "https://HOST/PATH")]
+        where !given.contains(key) {
             list.append((nil, "this [[provider]] has no \(key); write, for example, \(key) = \(quoted(example))"))
         }
-        if let dialect { list += misplaced(with: dialect) + missing(with: dialect) + halves(with: dialect) }
-        if let url { list += contradictions(with: url) }
-        return list + ciphers + proxies + ownNames
-    }
-
-    /// Keys that only some dialects accept.
-    private func misplaced(with dialect: Dialect) -> [Contradiction] {
-        let keys: [(key: Dialect.Key, isSet: Bool)] = [
-            (.account, account != nil), (.accessKey, accessKey != nil), (.keyFile, keyFile != nil),
-            (.cipher, cipher != nil), (.cipherKeyFile, cipherKeyFile != nil), (.expiring, expiring != nil),
-            (.region, region != nil), (.serviceNodes, serviceNodes != nil), (.clientSubnet, clientSubnet != nil),
-            (.clientSubnetForm, clientSubnetForm != nil), (.method, method != nil), (.trustAD, trustAD != nil),
-            (.template, template != nil),
-        ]
-        let refused = keys.filter(\.isSet).compactMap { key, _ in
-            dialect.refusal(of: key).map { (key: key.rawValue, text: $0) }
+        if given.contains("dialect") {
+            let misplaced = dialect.misplaced(given, tags: parameters.tags)
+            list += misplaced.map { ($0.key, "provider.\($0.key): \($0.text)") } + missing(given) + halves
         }
-        return (refused + parameters.misplaced(with: dialect)).map { ($0.key, "provider.\($0.key): \($0.text)") }
+        if given.contains("url") { list += contradictionsWithURL(given) }
+        return list + (given.contains("dialect") ? ciphers : []) + proxies + ownNames(given)
     }
 
-    private func missing(with dialect: Dialect) -> [Contradiction] {
+    /// The value with what follows from its keys; nil if a required key is missing.
+    func completed(_ given: Set<String>) -> Self? {
+        var provider = self
+        provider.addresses = url.dialled(addresses)
+        guard given.isSuperset(of: ["name", "dialect", "url"]), !provider.addresses.isEmpty || url.isSecure else {
+            return nil
+        }
+        if cipherKeyFile != nil { provider.cipher = cipher ?? .gcm }
+        if !given.contains("service-nodes") {
+            provider.serviceNodes = dialect.accepts(.serviceNodes) && dialect.facts.usesNodes
+        }
+        return provider
+    }
+
+    private func missing(_ given: Set<String>) -> [Contradiction] {
         let needs = "dialect \(quoted(dialect.rawValue)) needs"
-        let keys: [(key: Dialect.Key, isSet: Bool, text: String)] = [
+        let keys: [(key: Dialect.Key, text: String)] = [
+            (.account, "account; \(needs) the id that the vendor gave you: write account = \"ID\""),
             (
-                .account, account != nil,
-                "account; \(needs) the id that the vendor gave you: write account = \"ID\""
-            ),
-            (
-                .keyFile, keyFile != nil,
+                .keyFile,
                 "key-file; \(needs) a file with the account's token or key: "
                     + "write key-file = \"/etc/httpdnsd/\(dialect.rawValue).key\""
             ),
-            (.template, template != nil, "[provider.template]; \(needs) it behind the other keys"),
+            (.template, "[provider.template]; \(needs) it behind the other keys"),
         ]
-        return keys.filter { !$0.isSet && dialect.facts.needs.contains($0.key) }
+        return keys.filter { !given.contains($0.key.rawValue) && dialect.facts.needs.contains($0.key) }
             .map { (nil, "this [[provider]] has no \($0.text)") }
     }
 
-    /// Returns the missing keys of a dialect that signs with three keys, all of which are required.
-    private func halves(with dialect: Dialect) -> [Contradiction] {
+    /// The missing keys of a dialect that signs with three keys, all of which are required.
+    private var halves: [Contradiction] {
         let keys = [("account", account != nil), ("access-key", accessKey != nil), ("key-file", keyFile != nil)]
         let (set, unset) = (keys.filter(\.1).map(\.0), keys.filter { !$0.1 }.map(\.0))
         guard dialect.facts.takesWholeAccount, let first = set.first, !unset.isEmpty else { return [] }
@@ -69,7 +61,7 @@ extension ProviderDraft {
         ]
     }
 
-    private func contradictions(with url: Settings.ProviderURL) -> [Contradiction] {
+    private func contradictionsWithURL(_ given: Set<String>) -> [Contradiction] {
         var list: [Contradiction] = []
         if case .name(let host) = url.host, addresses.isEmpty, !url.isSecure {
             list.append(
@@ -81,11 +73,10 @@ extension ProviderDraft {
                 ))
         }
         guard !url.isSecure else { return list }
-        for (key, isSet) in [("sni", sni != nil), ("verify-name", verifyName != nil), ("ca-file", caFile != nil)]
-        where isSet {
+        for key in ["sni", "verify-name", "ca-file"] where given.contains(key) {
             list.append((key, "provider.\(key): found with an http URL; allowed: with https"))
         }
-        if trustAD == true {
+        if trustAD {
             list.append(
                 (
                     "trust-ad",
@@ -93,7 +84,7 @@ extension ProviderDraft {
                         + "allowed: with https"
                 ))
         }
-        if let dialect, dialect.facts.sendsKey, provider?.addresses.allSatisfy(\.isLoopback) == false {
+        if dialect.facts.sendsKey, completed(given)?.addresses.allSatisfy(\.isLoopback) == false {
             list.append(
                 (
                     "url",
@@ -106,7 +97,7 @@ extension ProviderDraft {
 
     private var ciphers: [Contradiction] {
         // With any other dialect both keys are errors, which `misplaced` reports.
-        guard dialect?.accepts(.cipher) == true else { return [] }
+        guard dialect.accepts(.cipher) else { return [] }
         return switch (cipher, cipherKeyFile) {
         case (.cbc, nil), (.gcm, nil):
             [("cipher", "provider.cipher: found without cipher-key-file; name the file with the AES key there")]
@@ -121,17 +112,17 @@ extension ProviderDraft {
         }
     }
 
-    private var ownNames: [Contradiction] {
+    private func ownNames(_ given: Set<String>) -> [Contradiction] {
         let key = names.isEmpty ? namesFile.map { _ in "names-file" } : "names"
         if let key, shadow != nil {
             return [
                 ("shadow", "provider.shadow: found with \(key); allowed: without, as a shadow is asked for any name")
             ]
         }
-        if viewsOnly == true, let other = key ?? shadow.map({ _ in "shadow" }) {
+        if viewsOnly, let other = key ?? shadow.map({ _ in "shadow" }) {
             return [("views-only", "provider.views-only: found with \(other); allowed: without")]
         }
-        guard key == nil, let exclusive else { return [] }
+        guard key == nil, given.contains("exclusive") else { return [] }
         return [
             (
                 "exclusive",

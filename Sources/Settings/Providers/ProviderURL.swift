@@ -24,6 +24,14 @@ extension Settings {
             self.path = path
         }
 
+        /// A URL that no settings file can have, before the key `url` is read.
+        static let empty = ProviderURL(host: .name(""), path: "")
+
+        /// Returns the addresses to dial: the given ones, or else that of the URL.
+        func dialled(_ addresses: [Address]) -> [Address] {
+            if addresses.isEmpty, case .address(let address) = host { [address] } else { addresses }
+        }
+
         /// Maximum size of a URL. RFC 8484 section 6 sets no bound; a longer URL is an error in the file.
         static let maxBytes = 1024
 

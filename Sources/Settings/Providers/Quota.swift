@@ -37,19 +37,13 @@ extension Format<Settings.Provider.Quota> {
     /// Maximum number of questions, more than any vendor's largest package has.
     private static let maxQuestions = 1_000_000_000_000
 
-    private static func remedy(_ count: Int?) -> String? {
-        guard let count, (1...maxQuestions).contains(count) else { return nil }
-        return "a period is missing: write \"\(count)/month\""
-    }
-
     static let quota = Format.text(
         allowed: "\"COUNT/day\" or \"COUNT/month\" with 1 to \(maxQuestions) questions",
-        remedy: { node in
-            switch node.value {
-            case .integer(let count): remedy(Int(exactly: count))
-            case .string(let text): remedy(Int(text.filter { $0 != "," && $0 != "_" && $0 != " " }))
-            default: nil
-            }
+        remediesIntegers: true,
+        remedy: { text in
+            let count = Int(text.filter { $0 != "," && $0 != "_" && $0 != " " })
+            guard let count, (1...maxQuestions).contains(count) else { return nil }
+            return "a period is missing: write \"\(count)/month\""
         },
         parse: { text in
             let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)

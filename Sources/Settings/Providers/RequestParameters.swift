@@ -68,16 +68,9 @@ extension Settings.RequestParameters {
             }
     }
 
-    /// Keys that the dialect does not accept, each with the end of an error message.
-    func misplaced(with dialect: Settings.Provider.Dialect) -> [(key: String, text: String)] {
-        let keys: [(key: Settings.Provider.Dialect.Key, isSet: Bool)] = [
-            (.query, !query.isEmpty), (.tags, !tags.isEmpty), (.appID, appID != nil),
-        ]
-        let refused = keys.filter(\.isSet).compactMap { key, _ in
-            dialect.refusal(of: key).map { (key: key.rawValue, text: $0) }
-        }
-        guard dialect.facts.takesOneTag, tags.count > 1 else { return refused }
-        return refused + [(key: "tags", text: "\(dialect.finding); allowed: one tag")]
+    /// The keys of the parameters that are not empty.
+    fileprivate var keys: Set<String> {
+        Set([("query", !query.isEmpty), ("tags", !tags.isEmpty), ("app-id", appID != nil)].filter(\.1).map(\.0))
     }
 }
 
@@ -143,7 +136,7 @@ extension SettingsErrors {
                         + "write resolver = with the name of a [[provider]]")
                 continue
             }
-            for (key, text) in rule.parameters.misplaced(with: provider.dialect) {
+            for (key, text) in provider.dialect.misplaced(rule.parameters.keys, tags: rule.parameters.tags) {
                 note(element.member(key) ?? element, "rule.\(key): \(text)")
             }
             if rule.view != nil {

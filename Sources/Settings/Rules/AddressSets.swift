@@ -7,8 +7,7 @@ extension Format<AddressSetTarget> {
     static let addressSet = Format.text(
         allowed: "\"FAMILY#TABLE#SET\" with the family ip, ip6 or inet, such as \"inet#filter#allowed\"; \"4#\" or "
             + "\"6#\" before it limits it to A or AAAA records",
-        remedy: { node in
-            guard case .string(let text) = node.value else { return nil }
+        remedy: { text in
             let hasPrefix = text.hasPrefix("4#") || text.hasPrefix("6#")
             let whole = hasPrefix ? "\(text.prefix(2))ip#\(text.dropFirst(2))" : "ip#\(text)"
             return AddressSetTarget(whole).map { "the family is missing: write \(tomlString($0.description))" }

@@ -149,7 +149,8 @@ struct Examination {
                 let kind: PortHolder.Transport = check.transport == .udp ? .udp : .tcp
                 let holder = PortHolder.describe(question.place, kind)
                 guard holder != nil || reply == .foreign else { continue }
-                var holding = PortCheck.Holding("\(question.place)", check.transport.rawValue, holder: holder)
+                var holding = PortCheck.Holding(
+                    place: "\(question.place)", transport: check.transport.rawValue, holder: holder)
                 holding.isForeign = reply == .foreign
                 holdings.append(holding)
             }

@@ -30,8 +30,8 @@ struct DaemonQuestions {
     var checks: [any NetworkCheck] { isMissing ? [] : [udp, tcp] }
 
     var listener: DaemonCheck.Listener {
-        if isMissing { return DaemonCheck.Listener("\(place)", udp: .addressMissing, tcp: .addressMissing) }
-        return DaemonCheck.Listener("\(place)", udp: reply(udp), tcp: reply(tcp))
+        if isMissing { return DaemonCheck.Listener(place: "\(place)", udp: .addressMissing, tcp: .addressMissing) }
+        return DaemonCheck.Listener(place: "\(place)", udp: reply(udp), tcp: reply(tcp))
     }
 
     /// A query to a non-loopback address of this machine comes from that address. The daemon's access list may
@@ -73,7 +73,7 @@ struct NameserverQuestions {
 
     var server: NameserverCheck.Server {
         NameserverCheck.Server(
-            "\(place)", udp: NameserverQuestions.reply(udp), tcp: NameserverQuestions.reply(tcp),
+            place: "\(place)", udp: NameserverQuestions.reply(udp), tcp: NameserverQuestions.reply(tcp),
             largeUDP: NameserverQuestions.reply(largeUDP))
     }
 
@@ -115,7 +115,8 @@ struct NamedServerQuestions {
 
     var server: NameserverCheck.Named {
         NameserverCheck.Named(
-            nameserver, "\(udp.place)", udp: NameserverQuestions.reply(udp), tcp: NameserverQuestions.reply(tcp),
+            nameserver: nameserver, place: "\(udp.place)", udp: NameserverQuestions.reply(udp),
+            tcp: NameserverQuestions.reply(tcp),
             forwardsToDaemon: passage.isPassed)
     }
 }

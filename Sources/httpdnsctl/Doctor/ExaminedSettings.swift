@@ -27,7 +27,7 @@ struct ExaminedSettings {
                 complaints = []
             } catch {
                 settings = .defaults
-                complaints = error.description.split(separator: "\n").map(String.init)
+                complaints = error.lines
             }
         } catch {
             settings = .defaults

@@ -59,14 +59,7 @@ struct FileCheck: Sendable {
         /// The status of each component, from the root to the path itself; nil: missing.
         let steps: [Status?]
         /// Free space of the file system; for directories only.
-        let freeBytes: Int?
-
-        init(path: String, purpose: Purpose, steps: [Status?], freeBytes: Int? = nil) {
-            self.path = path
-            self.purpose = purpose
-            self.steps = steps
-            self.freeBytes = freeBytes
-        }
+        var freeBytes: Int?
 
         var status: Status? { steps.last ?? nil }
     }

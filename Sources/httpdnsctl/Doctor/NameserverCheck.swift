@@ -22,13 +22,6 @@ struct NameserverCheck: Sendable {
         let tcp: Reply
         /// The UDP reply to the long query, with a large EDNS payload size.
         let largeUDP: Reply
-
-        init(_ place: String, udp: Reply, tcp: Reply, largeUDP: Reply) {
-            self.place = place
-            self.udp = udp
-            self.tcp = tcp
-            self.largeUDP = largeUDP
-        }
     }
 
     /// A server of a [[nameserver]].
@@ -37,15 +30,7 @@ struct NameserverCheck: Sendable {
         let place: String
         let udp: Reply
         let tcp: Reply
-        let forwardsToDaemon: Bool
-
-        init(_ nameserver: String, _ place: String, udp: Reply, tcp: Reply, forwardsToDaemon: Bool = false) {
-            self.nameserver = nameserver
-            self.place = place
-            self.udp = udp
-            self.tcp = tcp
-            self.forwardsToDaemon = forwardsToDaemon
-        }
+        var forwardsToDaemon = false
     }
 
     let servers: [Server]

@@ -12,12 +12,6 @@ struct PortCheck: Equatable, Sendable {
         let holder: String?
         /// Another server answers there.
         var isForeign = false
-
-        init(_ place: String, _ transport: String, holder: String?) {
-            self.place = place
-            self.transport = transport
-            self.holder = holder
-        }
     }
 
     /// The addresses at which the daemon listens or would listen.

@@ -73,7 +73,7 @@ extension TakeoverRecord {
             case ("path", 4): return begin(texts)
             case ("former", _): return takeFormer(words.dropFirst())
             case ("ours", _): return takeOurs(words.dropFirst())
-            case ("run", 2...): calls.append(ProgramCall(texts[1], Array(texts.dropFirst(2))))
+            case ("run", 2...): calls.append(ProgramCall(name: texts[1], arguments: Array(texts.dropFirst(2))))
             default: return false
             }
             return true
@@ -96,7 +96,8 @@ extension TakeoverRecord {
         private mutating func takeOurs(_ words: ArraySlice<[UInt8]>) -> Bool {
             guard let begun = open, let former = begun.former, let ours = FileSnapshot(words) else { return false }
             paths.append(
-                TakenPath(begun.path, begun.role, former: former, ours: ours, isWrittenOver: begun.isWrittenOver))
+                TakenPath(
+                    path: begun.path, role: begun.role, former: former, ours: ours, isWrittenOver: begun.isWrittenOver))
             open = nil
             return true
         }

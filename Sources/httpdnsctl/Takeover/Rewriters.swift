@@ -7,12 +7,6 @@ struct Rewriter: Equatable, Sendable {
     let occasion: String
     let remedy: String
 
-    init(_ program: String, _ occasion: String, remedy: String) {
-        self.program = program
-        self.occasion = occasion
-        self.remedy = remedy
-    }
-
     var text: String { "\(program) will write resolv.conf again \(occasion)" }
 }
 
@@ -25,29 +19,31 @@ extension Survey {
         if manager == .networkManager, !told.hasResolvconf {
             found.append(
                 Rewriter(
-                    "NetworkManager", "when the network changes",
+                    program: "NetworkManager", occasion: "when the network changes",
                     remedy: "httpdnsctl system use, which turns this off; or rc-manager=unmanaged in its settings"))
         }
         if manager == .plainFile, isRunning("dhclient"), !told.keepsDhclientOff {
             found.append(
                 Rewriter(
-                    "dhclient", "at the next lease",
+                    program: "dhclient", occasion: "at the next lease",
                     remedy: "add to /etc/dhcp/dhclient.conf: supersede domain-name-servers 127.0.0.1;"))
         }
         if manager == .plainFile, isRunning("dhcpcd"), !told.keepsDhcpcdOff {
             found.append(
-                Rewriter("dhcpcd", "at the next lease", remedy: "add to /etc/dhcpcd.conf: nohook resolv.conf"))
+                Rewriter(
+                    program: "dhcpcd", occasion: "at the next lease",
+                    remedy: "add to /etc/dhcpcd.conf: nohook resolv.conf"))
         }
         if manager == .plainFile, told.letsCloudInitWrite {
             found.append(
                 Rewriter(
-                    "cloud-init", "at the next start",
+                    program: "cloud-init", occasion: "at the next start",
                     remedy: "put into /etc/cloud/cloud.cfg.d/99-httpdnsd.cfg: manage_resolv_conf: false"))
         }
         if told.letsWSLWrite {
             found.append(
                 Rewriter(
-                    "WSL", "at each start",
+                    program: "WSL", occasion: "at each start",
                     remedy: "add to /etc/wsl.conf: [network] generateResolvConf=false; then wsl --shutdown"))
         }
         return found

@@ -31,7 +31,7 @@ struct SystemCommand {
             leadsToDaemon: DaemonAddresses.isReached(through: first ?? "127.0.0.1"),
             answering: DaemonAddresses.answering(record?.addresses ?? told?.usable ?? ["127.0.0.1", "::1"]),
             changed: record?.changed(states) ?? [], otherPorts: told?.otherPorts ?? [])
-        StandardStreams.writeOutput(report.shown(asJSON: wantsJSON))
+        StandardStreams.writeOutput(report.rendered(asJSON: wantsJSON))
         guard report.isInUse else { Process.exit(Exit.failed) }
     }
 
@@ -290,6 +290,6 @@ extension SystemCommand {
     private func complain(_ text: String) { StandardStreams.writeError("httpdnsctl: \(text)\n") }
 
     private func show(_ report: SystemWorkReport) {
-        if wantsJSON { StandardStreams.writeOutput(report.line) }
+        if wantsJSON { StandardStreams.writeOutput(report.jsonLine) }
     }
 }

@@ -26,15 +26,7 @@ struct TakenPath: Equatable, Sendable {
     /// there.
     let ours: FileSnapshot
     /// True for a mount point: it is overwritten in place, since it cannot be replaced.
-    let isWrittenOver: Bool
-
-    init(_ path: String, _ role: Role, former: FileSnapshot, ours: FileSnapshot, isWrittenOver: Bool = false) {
-        self.path = path
-        self.role = role
-        self.former = former
-        self.ours = ours
-        self.isWrittenOver = isWrittenOver
-    }
+    var isWrittenOver = false
 }
 
 extension FileRights {
@@ -46,11 +38,6 @@ extension FileRights {
 struct ProgramCall: Equatable, Sendable {
     let name: String
     let arguments: [String]
-
-    init(_ name: String, _ arguments: [String]) {
-        self.name = name
-        self.arguments = arguments
-    }
 
     var line: String { ([name] + arguments).joined(separator: " ") }
 }

@@ -21,7 +21,7 @@ struct TakeoverPlan: Equatable, Sendable {
         manager = ResolvConfWriter(survey)
         self.addresses = addresses
         let copy = TakenPath(
-            SystemPaths.formerNameservers, .copy, former: survey.state(SystemPaths.formerNameservers),
+            path: SystemPaths.formerNameservers, role: .copy, former: survey.state(SystemPaths.formerNameservers),
             ours: .file(survey.knownNameservers(manager), .rootFile))
         let steps: [Step] =
             switch manager {
@@ -89,7 +89,7 @@ extension Survey {
     }
 
     fileprivate func taken(_ path: String, _ role: TakenPath.Role, _ ours: FileSnapshot) -> TakenPath {
-        TakenPath(path, role, former: state(path), ours: ours, isWrittenOver: mountPoints.contains(path))
+        TakenPath(path: path, role: role, former: state(path), ours: ours, isWrittenOver: mountPoints.contains(path))
     }
 
     /// Returns our resolv.conf as a plain file, also with Debian's resolvconf. Resolvconf keeps collecting
@@ -126,7 +126,9 @@ extension Survey {
         }
         // systemd refuses the sixth start within ten seconds, so the counter is reset first.
         return steps
-            + ["reset-failed", "try-restart"].map { .run(ProgramCall("systemctl", [$0, "systemd-resolved.service"])) }
+            + ["reset-failed", "try-restart"].map {
+                .run(ProgramCall(name: "systemctl", arguments: [$0, "systemd-resolved.service"]))
+            }
     }
 
     /// With rc-manager=unmanaged NetworkManager keeps its lists in /run, where the daemon reads them
@@ -135,7 +137,7 @@ extension Survey {
         dropIn(
             SystemPaths.networkManagerSettings, in: SystemPaths.networkManagerFolder, "[main]\nrc-manager=unmanaged\n")
             + [
-                .run(ProgramCall("systemctl", ["try-reload-or-restart", "NetworkManager.service"])),
+                .run(ProgramCall(name: "systemctl", arguments: ["try-reload-or-restart", "NetworkManager.service"])),
                 .put(ownResolvConf(addresses)),
             ]
     }
@@ -150,7 +152,7 @@ extension Survey {
         let text = old + (old.last.map { $0 == newLine } ?? true ? [] : [newLine]) + Array((Survey.origin + lines).utf8)
         return [
             .put(taken(path, .sharedSettings, .file(text, owner))),
-            .run(ProgramCall("resolvconf", ["-u"])),
+            .run(ProgramCall(name: "resolvconf", arguments: ["-u"])),
             .put(taken(SystemPaths.resolvConf, .generated, state(SystemPaths.resolvConf))),
         ]
     }

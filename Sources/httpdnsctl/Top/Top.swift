@@ -15,7 +15,7 @@ struct Top {
 
     init(socket: String) throws(SystemError) {
         snapshots = Snapshots(line: "\(Command.Word.top) --json", socket: socket)
-        guard let report = TopReport(json: snapshots.first()) else { fail(Top.notUnderstood, Exit.failed) }
+        guard let report = TopReport(answer: snapshots.first()) else { fail(Top.notUnderstood, Exit.failed) }
         latest = report
         ticker = try Ticker(ofScreen: Terminal.isThere)
         // https://no-color.org
@@ -44,7 +44,7 @@ struct Top {
 
     private mutating func look() {
         do throws(SystemError) {
-            guard let report = TopReport(json: try snapshots.look()) else {
+            guard let report = TopReport(answer: try snapshots.look()) else {
                 notice = Top.notUnderstood
                 return
             }

@@ -38,11 +38,11 @@ struct LogEventTests {
         (.nameserver(.silent("a")), "nameserver-silent"), (.nameserver(.replies("a")), "nameserver-replies"),
         (.nameserver(.onlyTCP("a")), "nameserver-tcp-only"),
         (.nameserver(.datagramsAgain("a")), "nameserver-udp-again"),
-        (.receiver(.fails(name: "a", reason: "r")), "receiver-fails"),
-        (.receiver(.works(name: "a", after: .seconds(1))), "receiver-works"),
-        (.names(.loaded(path: "a", names: 1)), "list-loaded"),
-        (.names(.refused(path: "a", names: 1, complaints: ["c"])), "list-refused"),
-        (.names(.localRefused(path: "a", complaints: ["c"], isWhole: true)), "local-names-refused"),
+        (.receiverFails(name: "a", reason: "r"), "receiver-fails"),
+        (.receiverWorks(name: "a", after: .seconds(1)), "receiver-works"),
+        (.namesLoaded(path: "a", names: 1), "list-loaded"),
+        (.namesRefused(path: "a", names: 1, complaints: ["c"]), "list-refused"),
+        (.localNamesRefused(path: "a", complaints: ["c"], isWhole: true), "local-names-refused"),
         (.fileUnreadable(path: "a", reason: "r"), "file-unreadable"), (.storeWorks(path: "a"), "store-works"),
     ]
 

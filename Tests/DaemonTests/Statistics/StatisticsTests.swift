@@ -17,15 +17,15 @@ struct StatisticsTests {
     func whole() throws {
         let line = try golden("stats.json")
         let report = try #require(StatsReport(answer: Array(line.utf8)))
-        #expect(Reply.stats(report).rendered(asJSON: true) == line)
-        #expect(try Reply.stats(report).rendered(asJSON: false) == golden("stats.txt"))
+        #expect(report.rendered(asJSON: true) == line)
+        #expect(try report.rendered(asJSON: false) == golden("stats.txt"))
         #expect(try Metric.all.prometheus(report) == golden("stats.prom"))
     }
 
     @Test("a daemon that has done nothing yet reports each number that needs no upstream")
     func fresh() throws {
         let stand = try ResolvingStand()
-        let text = Reply.stats(try statistics(of: stand).stats).rendered(asJSON: false)
+        let text = try statistics(of: stand).stats.rendered(asJSON: false)
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             let isSteady = ["network.id", "network.kind", "process", "version"].allSatisfy { !line.hasPrefix($0) }
             return isSteady ? String(line) : line.prefix { $0 != " " } + " *"

@@ -41,12 +41,6 @@ struct DaemonCheck: Equatable, Sendable {
         let udp: Reply
         let tcp: Reply
 
-        init(_ place: String, udp: Reply, tcp: Reply) {
-            self.place = place
-            self.udp = udp
-            self.tcp = tcp
-        }
-
         var replies: [(transport: String, reply: Reply)] { [("UDP", udp), ("TCP", tcp)] }
     }
 
