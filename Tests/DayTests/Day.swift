@@ -90,7 +90,8 @@ struct Day: ~Copyable {
         try handle(.policyChanged(Day.policy))
         try handle(
             .upstreamsChanged(
-                providers: (0..<2).map { ProviderTraits(id: ProviderID($0), types: .addresses) }, hasSystem: true))
+                providers: (0..<2).map { ProviderTraits(id: .provider(ProviderID($0)), types: .addresses) },
+                hasSystem: true))
         var traffic = Traffic(plan, random: &random)
         while let visit = traffic.next(world, random: &random) {
             try advance(to: visit.sleepsAt ?? visit.at)
@@ -199,7 +200,8 @@ struct Day: ~Copyable {
     private mutating func perform(_ action: Action) throws {
         switch action {
         case .fetch(let id, let question, .provider(let provider), _): try begin(id, question, provider.number)
-        case .fetch(let id, let question, .system, _): try begin(id, question, upstreams.count - 1)
+        case .fetch(let id, let question, .system, _), .fetch(let id, let question, .nameserver, _):
+            try begin(id, question, upstreams.count - 1)
         case .shadow(let id, let question, let provider):
             try begin(id, question, provider.number, isBeside: true)
         case .abandon(let id):

@@ -182,17 +182,10 @@ final class FlightRecorder {
 }
 
 extension Source {
-    init(_ upstream: Upstream) {
-        switch upstream {
-        case .provider(let id): self = .provider(id)
-        case .system: self = .system
-        }
-    }
-
     /// The recorder's code for this source.
     var ofEvent: FlightEvent.Source {
         switch self {
-        case .provider: .provider
+        case .provider, .nameserver: .provider
         case .system: .system
         case .local: .local
         case .fallback: .fallback

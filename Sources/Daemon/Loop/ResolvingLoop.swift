@@ -150,10 +150,13 @@ final class ResolvingLoop: TimedPart {
         let changes = resolver.takeStateChanges(now: now)
         guard !changes.isEmpty else { return }
         for change in changes {
-            if let server = upstreams.nameservers[change.provider] {
+            switch change.upstream {
+            case .nameserver(let id):
+                guard let server = upstreams.nameservers[id] else { continue }
                 recorder.changed(server.name, to: change.to, now: now)
                 if let event = LogEvent(change, of: server) { outbox.log(event) }
-            } else if let provider = upstreams.providers.provider(change.provider) {
+            case .provider(let id):
+                guard let provider = upstreams.providers.provider(id) else { continue }
                 recorder.changed(provider.name, to: change.to, now: now)
                 if let event = LogEvent(change, of: provider) { outbox.log(event) }
             }
@@ -472,7 +475,7 @@ final class ResolvingLoop: TimedPart {
 
     var displacedLookups: UInt64 { resolver.displacedLookups }
 
-    func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
+    func estimate(of provider: RankedID, now: Instant) -> ProviderEstimate? {
         resolver.estimate(of: provider, now: now)
     }
 
@@ -485,11 +488,11 @@ final class ResolvingLoop: TimedPart {
     func standIns(for reason: StandInReason) -> UInt64 { resolver.standIns(for: reason) }
 
     func state(of provider: Provider, now: Instant) -> ProviderState {
-        provider.endpoints.isEmpty ? .unresolved : resolver.state(of: provider.id, now: now) ?? .unmeasured
+        provider.endpoints.isEmpty ? .unresolved : resolver.state(of: .provider(provider.id), now: now) ?? .unmeasured
     }
 
     func state(of server: NamedServer, now: Instant) -> ProviderState {
-        resolver.state(of: server.id, now: now) ?? .unmeasured
+        resolver.state(of: .nameserver(server.id), now: now) ?? .unmeasured
     }
 
     func judged(_ name: Name) -> [JudgedAddress] { resolver.judged(name) }

@@ -15,7 +15,8 @@ extension Resolver {
     /// ambiguous or contradicts the settings.
     package func shareable(_ question: Question, _ answer: Answer, from provider: ProviderID) -> Answer? {
         let policy = routing.policy(for: question)
-        guard state.isStable, answer.kind != .ambiguousEmpty, answer.ttlSeconds > 0, state.ranking.knows(provider),
+        guard state.isStable, answer.kind != .ambiguousEmpty, answer.ttlSeconds > 0,
+            state.ranking.knows(.provider(provider)),
             state.contradiction(in: answer, to: question, policy, from: .provider(provider)) == nil
         else { return nil }
         return policy.withoutPrivateAddresses(answer)
@@ -88,7 +89,9 @@ extension Lookup {
     }
 
     /// The provider of a fetch that was sent and has not ended; nil for any other fetch.
-    func provider(sent id: FetchID) -> ProviderID? { running.first { $0.id == id && $0.isSent }?.provider }
+    func provider(sent id: FetchID) -> ProviderID? {
+        running.first { $0.id == id && $0.isSent }?.provider?.provider
+    }
 
     /// Ends the fetch if it was not sent.
     mutating func fetchShared(_ id: FetchID, _ answer: Answer, now: Instant, _ state: inout ResolverState) {

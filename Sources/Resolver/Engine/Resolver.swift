@@ -20,7 +20,7 @@ package struct Resolver {
     /// Number of lookups that ended at `Bounds.maxLookups`.
     package internal(set) var displacedLookups: UInt64 = 0
     /// Providers that were in trouble at the last check.
-    private var troubled: Set<ProviderID> = []
+    private var troubled: Set<RankedID> = []
     var networks = KnownNetworks()
     /// Latest end of the network change under way; questions wait until then. Nil: no change is under way.
     private var changingUntil: Instant?
@@ -82,12 +82,13 @@ package struct Resolver {
         case .probeRequested(let name, let address, let isCached):
             state.verification.requested(name, address, isCached: isCached, routing.policy.of(name).probes, now: now)
         case .switchedOff(let names): redirect(now: now) { $0.switchedOff = names }
-        case .throttled(let provider, let pause): state.ranking.throttled(provider, for: pause, now: now)
-        case .overQuota(let provider, let end): state.ranking.overQuota(provider, until: end)
+        case .throttled(let provider, let pause): state.ranking.throttled(.provider(provider), for: pause, now: now)
+        case .overQuota(let provider, let end): state.ranking.overQuota(.provider(provider), until: end)
         case .unacknowledged(let provider):
-            state.ranking.unacknowledged(provider)
+            state.ranking.unacknowledged(.provider(provider))
             hurryLookups(now: now)
         case .providerReset(let provider):
+            let provider = provider.map { RankedID.provider($0) }
             state.ranking.reset(provider)
             state.ranking.unserved.forget(provider)
             networks.reset(provider)
@@ -256,7 +257,7 @@ package struct Resolver {
         guard answer.kind != .ambiguousEmpty, state.isStable || numberOfQuestion[question] != nil else { return }
         let policy = routing.policy(for: question)
         let upstreams = routing.upstreams(for: question, policy, state.ranking, now: now)
-        guard let traits = state.ranking.traits(of: provider),
+        guard let traits = state.ranking.traits(of: .provider(provider)),
             upstreams == .provider(provider) || upstreams.include(traits) && traits.shadowShare == nil,
             let answer = state.heardInBackground(question, answer, policy, from: provider, took: nil, now: now)
         else { return }
@@ -626,9 +627,9 @@ package struct Resolver {
         }
     }
 
-    private mutating func setUnreachable(_ providers: Set<ProviderID>, now: Instant) {
+    private mutating func setUnreachable(_ providers: Set<RankedID>, now: Instant) {
         let isProviderReachableAgain = state.ranking.setUnreachable(providers)
-        state.dropBackground(now: now, where: providers.contains)
+        state.dropBackground(now: now, where: { providers.contains(.provider($0)) })
         for number in lookups.indices { change(number, now: now) { $0.leaveUnreachable(now: now, &$1) } }
         guard isProviderReachableAgain else { return }
         if changeEnd(now) != nil {
@@ -662,11 +663,11 @@ package struct Resolver {
     package func standIns(for reason: StandInReason) -> UInt64 { state.standIns[reason] ?? 0 }
 
     /// Returns the state of the provider; nil if it is unknown.
-    package func state(of provider: ProviderID, now: Instant) -> ProviderState? {
+    package func state(of provider: RankedID, now: Instant) -> ProviderState? {
         state.ranking.state(of: provider, now: now)
     }
 
-    package func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
+    package func estimate(of provider: RankedID, now: Instant) -> ProviderEstimate? {
         state.ranking.estimate(of: provider, now: now)
     }
 

@@ -94,7 +94,7 @@ final class ProviderStanding {
 
     var isShadow: Bool { traits.shadowShare != nil }
     /// Answers of names without a rule may come from the provider.
-    var isInGeneralUse: Bool { !isShadow && !traits.isNameserver }
+    var isInGeneralUse: Bool { !isShadow && traits.id.provider != nil }
     var isMeasured: Bool { latency.smoothed != nil }
     var isDoubted: Bool { doubt != nil }
     var openUntil: Instant? { breaker.openUntil }

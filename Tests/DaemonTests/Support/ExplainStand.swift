@@ -40,7 +40,9 @@ final class ExplainStand {
         answers = CachedAnswers(cache, serving)
         path = FastPath(
             cache: cache, access: AccessList(Prefix.everywhere), serving: serving, version: ServingStand.version)
-        let providers = ExplainStand.names.indices.map { ProviderTraits(id: ProviderID($0), types: .addresses) }
+        let providers = ExplainStand.names.indices.map {
+            ProviderTraits(id: .provider(ProviderID($0)), types: .addresses)
+        }
         handle(.upstreamsChanged(providers: providers, hasSystem: hasSystem))
         handle(.policyChanged(policy))
     }
@@ -163,6 +165,7 @@ final class ExplainStand {
     private func name(of source: Source) -> String {
         switch source {
         case .provider(let id): ExplainStand.names[id.number]
+        case .nameserver(let id): ExplainStand.names[id.number]
         case .system: "system"
         case .local: "local"
         case .fallback: "fallback"

@@ -14,7 +14,7 @@ struct AnsweredFromCacheTests {
 
         /// A change of the network is under way.
         init() {
-            let provider = ProviderTraits(id: ProviderID(0), types: .any)
+            let provider = ProviderTraits(id: RankedID(0), types: .any)
             _ = handle(.upstreamsChanged(providers: [provider], hasSystem: false))
             _ = handle(.network(.changed(NetworkID(rawValue: 1))))
             _ = handle(.network(.changing))

@@ -68,7 +68,7 @@ struct BrokenNamesTests {
             var policy = Policy()
             policy.prefetches = false
             policy.probes.isEnabled = false
-            let traits = (0..<3).map { ProviderTraits(id: ProviderID($0), types: .any) }
+            let traits = (0..<3).map { ProviderTraits(id: RankedID($0), types: .any) }
             handle(.policyChanged(policy), at: .zero)
             handle(.upstreamsChanged(providers: traits, hasSystem: true), at: .zero)
         }

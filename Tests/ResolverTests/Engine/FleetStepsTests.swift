@@ -29,7 +29,7 @@ struct FleetStepsTests {
     }
 
     private func limited(_ number: Int, _ questionsPerSecond: Int? = 50) -> ProviderTraits {
-        ProviderTraits(id: ProviderID(number), types: .any, questionsPerSecond: questionsPerSecond)
+        ProviderTraits(id: RankedID(number), types: .any, questionsPerSecond: questionsPerSecond)
     }
 
     /// All fetches from providers await the fleet.
@@ -69,8 +69,8 @@ struct FleetStepsTests {
         #expect(first.upstream == .provider(ProviderID(0)) && !first.purpose.isLastResort)
         let next = fetches(handle(.fetchDeferred(first.id, until: now + .milliseconds(300)), &resolver))
         #expect(next.map(\.upstream) == [.provider(ProviderID(1))] && next.map(\.purpose.isLastResort) == [false])
-        #expect(resolver.state(of: ProviderID(0), now: now) == .overBudget)
-        #expect(resolver.state(of: ProviderID(0), now: now + .milliseconds(300)) == .unmeasured)
+        #expect(resolver.state(of: RankedID(0), now: now) == .overBudget)
+        #expect(resolver.state(of: RankedID(0), now: now + .milliseconds(300)) == .unmeasured)
         // Others do not ask it meanwhile.
         let other = Question(try #require(Name("other.example")), .a)
         let others = fetches(handle(.asked(other, Waiter(2)), &resolver))
@@ -210,13 +210,13 @@ struct FleetStepsTests {
                 records: [ResourceRecord(owner: question.name, address: .v4(0xCB00_7107), ttlSeconds: 60)])
             _ = handle(.fetchShared(fetch.id, answer), &resolver)
         }
-        #expect(resolver.state(of: ProviderID(0), now: now) != .overBudget)
+        #expect(resolver.state(of: RankedID(0), now: now) != .overBudget)
         for number in 100..<105 {
             let question = Question(try #require(Name("n\(number).example")), .a)
             let asked = handle(.asked(question, Waiter(UInt64(number))), &resolver)
             _ = handle(.fetchSent(try #require(fetches(asked).first).id), &resolver)
         }
-        #expect(resolver.state(of: ProviderID(0), now: now) == .overBudget)
+        #expect(resolver.state(of: RankedID(0), now: now) == .overBudget)
     }
 
     /// A refresh asks two providers, and one of them is over its budget: the other one's answer counts.

@@ -33,7 +33,7 @@ struct SlowProviderTests {
             policy.prefetches = true
             handle(.policyChanged(policy))
             handle(
-                .upstreamsChanged(providers: [ProviderTraits(id: ProviderID(0), types: .any)], hasSystem: false))
+                .upstreamsChanged(providers: [ProviderTraits(id: RankedID(0), types: .any)], hasSystem: false))
         }
 
         /// Twenty questions per second.

@@ -98,7 +98,7 @@ struct AccountDay {
     /// Start or reload. The account is billed, so it does not hedge.
     private mutating func load() {
         let providers = (0..<3).map {
-            ProviderTraits(id: ProviderID($0), types: .addresses, hasOwnNames: $0 == 0, mayHedge: $0 != 0)
+            ProviderTraits(id: RankedID($0), types: .addresses, hasOwnNames: $0 == 0, mayHedge: $0 != 0)
         }
         handle(.upstreamsChanged(providers: providers, hasSystem: true))
         handle(.policyChanged(policy))

@@ -106,7 +106,7 @@ struct FleetWorld {
         var provider = SharedProvider(name: "p", identity: "p", account: "p")
         provider.questionsPerSecond = questionsPerSecond
         self.provider = provider
-        let traits = ProviderTraits(id: ProviderID(0), types: .any, questionsPerSecond: questionsPerSecond)
+        let traits = ProviderTraits(id: RankedID(0), types: .any, questionsPerSecond: questionsPerSecond)
         for number in 0..<count {
             let member = Member(number, now: now)
             members.append(member)
@@ -355,7 +355,7 @@ struct FleetWorld {
     private mutating func perform(_ number: Int, _ action: Action) {
         let member = members[number]
         switch action {
-        case .fetch(let id, let question, .system, _):
+        case .fetch(let id, let question, .system, _), .fetch(let id, let question, .nameserver, _):
             figures.systemRequests += 1
             plan(.answer(number, id, question, truth(question)), after: providerDelay)
         case .fetch(let id, let question, .provider, let purpose):

@@ -85,7 +85,7 @@ struct ProviderPromise {
         now = origin
         mayStandInUntil = origin
         let count = Int.random(in: 1...3, using: &random)
-        providers = (0..<count).map { ProviderTraits(id: ProviderID($0), types: .any) }
+        providers = (0..<count).map { ProviderTraits(id: RankedID($0), types: .any) }
         reliable = Int.random(in: 1...count, using: &random)
         var times: [Int] = []
         for _ in 0..<count { times.append([5, 30, 150, 600].randomElement(using: &random) ?? 5) }
@@ -183,7 +183,7 @@ struct ProviderPromise {
         let question = Question(name, .a)
         switch cache.ask(question, now: now) {
         case .fresh(let hit):
-            replied(question, by: hit.answer.addresses == [ProviderPromise.lie] ? .system : .provider(providers[0].id))
+            replied(question, by: hit.answer.addresses == [ProviderPromise.lie] ? .system : .provider(ProviderID(0)))
             if hit.isFirstDue { handle(.prefetchDue(question)) }
         case .none:
             waiters += 1
@@ -225,7 +225,8 @@ struct ProviderPromise {
 
     private mutating func fetch(_ id: FetchID, _ question: Question, _ upstream: Upstream) {
         switch upstream {
-        case .system: finish(id, .success(answer(question, ProviderPromise.lie, ttl: 300)), after: systemTime)
+        case .system, .nameserver:
+            finish(id, .success(answer(question, ProviderPromise.lie, ttl: 300)), after: systemTime)
         case .provider(let provider): fetch(id, question, provider.number)
         }
     }

@@ -443,7 +443,7 @@ struct ScenarioRun {
     }
 
     private func expectState(_ line: inout ScenarioLine) throws {
-        let state = resolver.state(of: try vocabulary.providerID(&line), now: now)
+        let state = resolver.state(of: try vocabulary.rankedID(&line), now: now)
         let word = try line.word("a state")
         guard state?.rawValue == word else { throw line.error("the state is \(state?.rawValue ?? "not known")") }
     }

@@ -9,14 +9,14 @@ import TestSupport
 struct SimulatedNetworks {
     private(set) var present: UInt32 = 0
     private(set) var isSettled = true
-    private(set) var unreachable: Set<ProviderID> = []
+    private(set) var unreachable: Set<RankedID> = []
     private(set) var changes = 0
 
     /// As many as are remembered, so that none is forgotten but by `forgotten`.
     private static let keys = 1...UInt32(Bounds.maxNetworks)
 
     /// What happens next; whatever is held of a network that is forgotten has to go.
-    mutating func next(_ providers: [ProviderID], _ random: inout SeededRandom) -> NetworkEvent {
+    mutating func next(_ providers: [RankedID], _ random: inout SeededRandom) -> NetworkEvent {
         guard isSettled else {
             isSettled = true
             if Int.random(in: 0..<3, using: &random) == 0 { return .unchanged }

@@ -127,7 +127,7 @@ struct Simulation {
         case 45:
             guard let provider = providers.randomElement(using: &random)?.id else { return }
             account.reset(provider)
-            try handle(.providerReset(provider))
+            try handle(.providerReset(provider.provider))
         case 46..<50: try advance(to: now + .seconds(chance(3) ? .random(in: 0...900, using: &random) : 20))
         case 50..<52: sleep()
         case 52..<80 where isRoaming: try roam()
@@ -242,7 +242,7 @@ struct Simulation {
     private mutating func silence() {
         let until = now + .milliseconds(Int.random(in: 0...20_000, using: &random))
         let all = chance(3)
-        for upstream in providers.map({ Upstream.provider($0.id) }) + [.system] where all || chance(3) {
+        for upstream in providers.map({ Upstream($0.id) }) + [.system] where all || chance(3) {
             silentUntil[upstream] = until
         }
     }
@@ -251,7 +251,7 @@ struct Simulation {
     private static func traits(_ number: Int) -> ProviderTraits {
         let kinds: [ProviderTraits.Types] = [.a, .addresses, .any]
         return ProviderTraits(
-            id: ProviderID(number), types: kinds[number % kinds.count], budgetPerSecond: 5,
+            id: RankedID(number), types: kinds[number % kinds.count], budgetPerSecond: 5,
             questionsPerSecond: number == 6 ? 3 : nil, shadowShare: number == 7 ? 0.5 : nil)
     }
 
@@ -290,9 +290,9 @@ struct Simulation {
         switch result.result {
         case .success(let said): answer = said
         case .failure(.throttled) where chance(2):
-            if let provider = account.provider(of: result.id) {
+            if let ranked = account.provider(of: result.id), let provider = ranked.provider {
                 let pause = Duration.seconds(Int.random(in: 1...30, using: &random))
-                account.throttled(provider, until: now + min(pause, Bounds.throttleCeiling))
+                account.throttled(ranked, until: now + min(pause, Bounds.throttleCeiling))
                 try handle(.throttled(provider, for: pause))
             }
         case .nameFailed, .notServed, .failure(.timeout): account.reached(result.id)
@@ -396,7 +396,7 @@ struct Simulation {
             try account.fetch(id, question, upstream, fate, now: now)
         case .shadow(let id, let question, let provider):
             _ = fate(of: question, .provider(provider), id)
-            try account.shadow(id, question, provider, now: now)
+            try account.shadow(id, question, .provider(provider), now: now)
         case .abandon(let id): try account.abandon(id)
         case .store(let question, let answer, let source):
             try account.require(answer.ttlSeconds > 0, "an answer for no time is stored for \(question)")

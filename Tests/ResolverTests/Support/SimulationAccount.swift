@@ -37,7 +37,7 @@ struct SimulationAccount {
     private struct Lookup {
         let startedAt: Instant
         let slept: Duration
-        let candidates: [ProviderID]
+        let candidates: [RankedID]
         let hasSystem: Bool
         let upstreamChanges: Int
         /// For clients who have waited already.
@@ -56,7 +56,7 @@ struct SimulationAccount {
     /// In all, so far: time in which nothing was done.
     var slept: Duration = .zero
     private(set) var running: [FetchID: Fetch] = [:]
-    private(set) var shadows: [FetchID: ProviderID] = [:]
+    private(set) var shadows: [FetchID: RankedID] = [:]
     /// Of those the ones that were begun since the upstreams changed, shadow providers' left out.
     private var explored: [FetchID] = []
     private(set) var spent: [FetchID] = []
@@ -67,17 +67,17 @@ struct SimulationAccount {
     private var goodUntil: [Question: Instant] = [:]
     private var refreshesOf: [Upstream: [Instant]] = [:]
     /// Every question of the last second, for providers that are paid by the question.
-    private var questionsOf: [ProviderID: [Instant]] = [:]
+    private var questionsOf: [RankedID: [Instant]] = [:]
     /// When they wanted to be left alone last, or had to be.
-    private var leftAlone: [ProviderID] = []
-    private var leftAloneAt: [ProviderID: Instant] = [:]
-    private var pausedUntil: [ProviderID: Instant] = [:]
+    private var leftAlone: [RankedID] = []
+    private var leftAloneAt: [RankedID: Instant] = [:]
+    private var pausedUntil: [RankedID: Instant] = [:]
     /// By name: providers that do not serve it.
-    private var refusers: [Name: Set<ProviderID>] = [:]
+    private var refusers: [Name: Set<RankedID>] = [:]
     private var providers: [ProviderTraits] = []
     private var hasSystem = false
-    private var repliedAt: [ProviderID: Instant] = [:]
-    private var unreachable: Set<ProviderID> = []
+    private var repliedAt: [RankedID: Instant] = [:]
+    private var unreachable: Set<RankedID> = []
     private var upstreamChanges = 0
     /// In the event in hand.
     private var askedNow: Question?
@@ -113,17 +113,17 @@ struct SimulationAccount {
         for question in lookups.keys where hosts.speaks(of: question.name) { lookups[question]?.isLocalNow = true }
     }
 
-    func provider(of id: FetchID) -> ProviderID? {
-        if case .provider(let provider) = running[id]?.upstream { return provider }
+    func provider(of id: FetchID) -> RankedID? {
+        if let provider = running[id]?.upstream.ranked { return provider }
         return shadows[id]
     }
 
     mutating func refused(_ id: FetchID) {
-        guard let fetch = running[id], case .provider(let provider) = fetch.upstream else { return }
+        guard let fetch = running[id], let provider = fetch.upstream.ranked else { return }
         refusers[fetch.question.name, default: []].insert(provider)
     }
 
-    mutating func throttled(_ provider: ProviderID, until instant: Instant) {
+    mutating func throttled(_ provider: RankedID, until instant: Instant) {
         if providers.contains(where: { $0.id == provider }) { pausedUntil[provider] = instant }
     }
 
@@ -148,12 +148,12 @@ struct SimulationAccount {
         return waiters.sorted { $0.number < $1.number }
     }
 
-    mutating func setUnreachable(_ providers: Set<ProviderID>) {
+    mutating func setUnreachable(_ providers: Set<RankedID>) {
         unreachable = providers
         upstreamChanges += 1
     }
 
-    mutating func reset(_ provider: ProviderID) { pausedUntil[provider] = nil }
+    mutating func reset(_ provider: RankedID) { pausedUntil[provider] = nil }
 
     mutating func asked(_ question: Question, _ waiter: Waiter, expired: AgedAnswer?, now: Instant) {
         askedNow = question
@@ -185,7 +185,7 @@ struct SimulationAccount {
     mutating func replied(_ id: FetchID, now: Instant) {
         guard let provider = provider(of: id) else { return }
         let wasSilent = repliedAt[provider].map { now - $0 >= Bounds.silentFloor } ?? true
-        for (id, fetch) in running where fetch.upstream == .provider(provider) && fetch.sawSilenceEnd == nil {
+        for (id, fetch) in running where fetch.upstream.ranked == provider && fetch.sawSilenceEnd == nil {
             running[id]?.sawSilenceEnd = wasSilent
         }
         repliedAt[provider] = now
@@ -194,7 +194,7 @@ struct SimulationAccount {
     /// Ends the event in hand: lookups without requests in flight have ended.
     ///
     /// - Parameter notAsked: the providers that are left alone just now.
-    mutating func settled(without notAsked: [ProviderID], now: Instant) {
+    mutating func settled(without notAsked: [RankedID], now: Instant) {
         askedNow = nil
         isMoving = false
         hasVerdict = false
@@ -211,7 +211,7 @@ struct SimulationAccount {
 
     mutating func fetch(_ id: FetchID, _ question: Question, _ upstream: Upstream, _ fate: Fate, now: Instant) throws {
         try require(fetches.insert(id).inserted, "a fetch ID comes twice")
-        if case .provider(let provider) = upstream {
+        if let provider = upstream.ranked {
             let traits = providers.first { $0.id == provider }
             try require(traits?.supports(question.kind) == true, "\(upstream) cannot be asked \(question)")
             try require(LocalNames.route(question, .none) == .anywhere, "\(question) leaves the local network")
@@ -236,7 +236,7 @@ struct SimulationAccount {
     }
 
     /// A provider that wants to be asked less is asked only when every other one that could be was asked.
-    private mutating func checkAppetite(_ provider: ProviderID, _ question: Question, now: Instant) throws {
+    private mutating func checkAppetite(_ provider: RankedID, _ question: Question, now: Instant) throws {
         let lookup = lookups[question]
         let others = providers.filter {
             $0.id != provider && $0.supports(question.kind) && $0.shadowShare == nil && $0.questionsPerSecond == nil
@@ -251,7 +251,7 @@ struct SimulationAccount {
             // A lookup asks again, after a pause without requests.
             || debts.values.contains { $0.question == question && $0.at < now }
             || (lookup?.asked.count ?? 0) >= Bounds.maxProviderAttempts
-            || others.allSatisfy { lookup?.asked[.provider($0.id)] != nil }
+            || others.allSatisfy { lookup?.asked[Upstream($0.id)] != nil }
         try require(isLastResort || (pausedUntil[provider] ?? now) <= now, "\(provider) is asked during its pause")
         guard let most = providers.first(where: { $0.id == provider })?.questionsPerSecond else { return }
         let recent = questionsOf[provider, default: []].filter { now - $0 < .seconds(1) } + [now]
@@ -273,7 +273,7 @@ struct SimulationAccount {
         lookups[question] = Lookup(
             startedAt: now, slept: slept, candidates: candidates.map(\.id), hasSystem: hasSystem,
             upstreamChanges: upstreamChanges, isStartedAnew: isMoving || hasWaited, isRefresh: !isAskedNow)
-        guard case .provider(let provider) = upstream, !isAskedNow, !isMoving, !hasWaited, !hasVerdict,
+        guard let provider = upstream.ranked, !isAskedNow, !isMoving, !hasWaited, !hasVerdict,
             let traits = providers.first(where: { $0.id == provider })
         else { return }
         let recent = refreshesOf[upstream, default: []].filter { now - $0 < .seconds(1) } + [now]
@@ -284,7 +284,7 @@ struct SimulationAccount {
     }
 
     /// Beside a lookup, whose clients and answers it is nothing to.
-    mutating func shadow(_ id: FetchID, _ question: Question, _ provider: ProviderID, now: Instant) throws {
+    mutating func shadow(_ id: FetchID, _ question: Question, _ provider: RankedID, now: Instant) throws {
         try require(fetches.insert(id).inserted, "a fetch ID comes twice")
         let traits = providers.first { $0.id == provider }
         try require(traits?.supports(question.kind) == true, "\(provider) cannot be asked \(question)")
@@ -303,7 +303,7 @@ struct SimulationAccount {
         if shadows.removeValue(forKey: id) != nil { return spent.append(id) }
         let fetch = end(id)
         try require(fetch != nil, "a fetch is abandoned that does not run")
-        guard let fetch, case .provider(let provider) = fetch.upstream else { return }
+        guard let fetch, let provider = fetch.upstream.ranked else { return }
         lookups[fetch.question]?.hasVerdict = true
         guard unreachable.contains(provider) else { return }
         lookups[fetch.question]?.asked[fetch.upstream] = .fails
@@ -340,7 +340,7 @@ struct SimulationAccount {
     /// ended since.
     private func requireSilence(_ question: Question, now: Instant) throws {
         for fetch in running.values where fetch.question == question {
-            guard case .provider(let provider) = fetch.upstream else { continue }
+            guard let provider = fetch.upstream.ranked else { continue }
             let isSilent = repliedAt[provider].map { now - $0 >= Bounds.silentFloor } ?? true
             let isLost = fetch.sawSilenceEnd == true && now - fetch.startedAt >= Bounds.silentFloor
             try require(isSilent || isLost, "\(question): expired at once, and \(provider) has replied")

@@ -39,8 +39,8 @@ struct SystemFirstWorld {
         var policy = Policy()
         policy.order = order
         policy.probes.isEnabled = true
-        let provider = ProviderTraits(id: ProviderID(0), types: .any)
-        let other = ProviderTraits(id: ProviderID(1), types: .any)
+        let provider = ProviderTraits(id: RankedID(0), types: .any)
+        let other = ProviderTraits(id: RankedID(1), types: .any)
         handle(.policyChanged(policy))
         handle(.upstreamsChanged(providers: [provider, other], hasSystem: true))
     }
@@ -87,7 +87,7 @@ struct SystemFirstWorld {
 
     private mutating func perform(_ action: Action) {
         switch action {
-        case .fetch(let id, let question, .system, _):
+        case .fetch(let id, let question, .system, _), .fetch(let id, let question, .nameserver, _):
             systemQuestions[question.name, default: 0] += 1
             guard let systemDelay else { return }
             coming.append((now + systemDelay, .fetch(id, .success(systemAnswer(question)))))
