@@ -56,8 +56,8 @@ let package = Package(
             "Daemon",
             [
                 "Confinement", "Control", "Crypto", "DNSWire", "Fleet", "HTTPClient", "HTTPDNS", "HTTPServer",
-                "LinkDNS", "LinuxIO", "Network", "PublicSuffix", "Redis", "Resolver", "Serving", "SetFeed", "Settings",
-                "Store", "Telemetry", "Upstreams",
+                "LinkDNS", "LinuxIO", "Network", "Resolver", "Serving", "SetFeed", "Settings", "Store", "Telemetry",
+                "Upstreams",
             ]),
 
         module(
