@@ -207,7 +207,7 @@ struct Day: ~Copyable {
         case .abandon(let id):
             guard let fetch = running.removeValue(forKey: id.number) else { throw account.broken("abandoned twice") }
             if !fetch.isBeside { account.fetchEnded(fetch.subject) }
-        case .store(let question, let answer, let source):
+        case .store(let question, let answer, let source, _):
             if let provenance = source.provenance { answers.store(question, answer, provenance, now: now) }
         case .withdraw(let question, let source):
             if let provenance = source.provenance { answers.remove(question, provenance) }

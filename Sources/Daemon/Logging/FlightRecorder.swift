@@ -93,7 +93,7 @@ final class FlightRecorder {
             begun(id, question, nameOfSource(Source(upstream)), isRefresh: purpose.isRefresh, now: now)
         case .shadow(let id, let question, let provider):
             begun(id, question, nameOfSource(.provider(provider)), isRefresh: true, now: now)
-        case .store(let question, let answer, let source):
+        case .store(let question, let answer, let source, _):
             var event = event(.stored, question.name, now: now)
             event.type = question.type
             event.outcome = word(answer.responseCode.description)

@@ -310,14 +310,16 @@ final class ResolvingLoop: TimedPart {
         case .shadow(let id, let question, let provider): upstreams.measure(id, question, provider, now: now)
         case .abandon(let id):
             upstreams.abandon(id, now: now)
-        case .store(let question, let answer, let source): keep(question, answer, source, now: now)
+        case .store(let question, let answer, let source, let demand):
+            keep(question, answer, source, demand: demand, now: now)
         case .reply(let waiter, let answer, let source):
             guard let client = clients.take(waiter) else { return tell(waiter, .answer(answer, source)) }
             reply(client, answer, from: source, now: now)
         case .replyExpired(let waiter, let expired, let cause):
             guard let client = clients.take(waiter) else { return tell(waiter, .expired(expired, cause)) }
             reply(client, expired, cause, now: now)
-        case .rearrange(let question, let answer, let source): rearrange(question, answer, source, now: now)
+        case .rearrange(let question, let answer, let source, let demand):
+            rearrange(question, answer, source, demand: demand, now: now)
         case .awaitAsk(let question, let source):
             if let provenance = source.provenance { answers.awaitHit(question, provenance) }
         case .probe(let id, let target): probes.start(id, target, now: now)
@@ -339,12 +341,14 @@ final class ResolvingLoop: TimedPart {
         }
     }
 
-    private func keep(_ question: Question, _ answer: Answer, _ source: Source, now: Instant) {
+    private func keep(_ question: Question, _ answer: Answer, _ source: Source, demand: Double, now: Instant) {
         guard let provenance = source.provenance else { return }
         activity.learnedAt = now
         answers.store(question, answer, provenance, now: now)
         addressSets.take(question, answer, isCached: true, now: now)
-        writeToStore(question, answer, provenance, lifetimeSeconds: answer.ttlSeconds, ageMilliseconds: 0, now: now)
+        writeToStore(
+            question, answer, provenance, lifetimeSeconds: answer.ttlSeconds, demand: demand, ageMilliseconds: 0,
+            now: now)
     }
 
     /// The store has no answers to questions with DO or CD, nor of a group of clients.
@@ -353,7 +357,7 @@ final class ResolvingLoop: TimedPart {
         store?.forget(QuestionScope(question.name, type: question.type), now: now)
     }
 
-    private func rearrange(_ question: Question, _ answer: Answer, _ source: Source, now: Instant) {
+    private func rearrange(_ question: Question, _ answer: Answer, _ source: Source, demand: Double, now: Instant) {
         guard let provenance = source.provenance else { return }
         guard let kept = answers.rearrange(question, answer, provenance) else {
             // Also removed from the file, so that a removed answer does not return from there.
@@ -362,18 +366,17 @@ final class ResolvingLoop: TimedPart {
         }
         addressSets.take(question, answer, storedAtMilliseconds: kept.storedAtMilliseconds, now: now)
         writeToStore(
-            question, answer, provenance, lifetimeSeconds: kept.lifetimeSeconds,
+            question, answer, provenance, lifetimeSeconds: kept.lifetimeSeconds, demand: demand,
             ageMilliseconds: Clock.millisecondsSinceBoot(now) - kept.storedAtMilliseconds, now: now)
     }
 
     private func writeToStore(
-        _ question: Question, _ answer: Answer, _ provenance: Provenance, lifetimeSeconds: UInt32,
+        _ question: Question, _ answer: Answer, _ provenance: Provenance, lifetimeSeconds: UInt32, demand: Double,
         ageMilliseconds: Int64, now: Instant
     ) {
         guard let store else { return }
         let entry = answers.entry(
-            question, answer, provenance, lifetimeSeconds: lifetimeSeconds,
-            demand: inPlace { $0.demand(for: question) },
+            question, answer, provenance, lifetimeSeconds: lifetimeSeconds, demand: demand,
             storedAtMilliseconds: Clock.wallMilliseconds() - ageMilliseconds)
         if let entry { store.keep(entry, now: now) }
     }

@@ -46,7 +46,7 @@ extension Resolver {
         guard let number = lookupOfFetch[id], let question = lookups[number]?.question else { return }
         change(number, now: now) { $0.fetchDeferred(id, until: end, now: now, &$1) }
         guard numberOfQuestion[question] == nil, isPlanned(question) else { return }
-        plan.deferred(question, until: end, within: .seconds(1))
+        state.plan.deferred(question, until: end, within: .seconds(1))
     }
 
     /// When the fleet's budget allows the refresh, if all providers of the route are over it; otherwise nil. The
@@ -57,7 +57,7 @@ extension Resolver {
     }
 
     /// Queries per second of this machine's clients; nil for a question that was not asked lately.
-    package func demand(for question: Question, now: Instant) -> Double? { plan.demand(for: question, now: now) }
+    package func demand(for question: Question, now: Instant) -> Double? { state.plan.demand(for: question, now: now) }
 }
 
 extension Lookup {

@@ -5,6 +5,7 @@ import PublicSuffix
 
 struct ResolverState {
     var ranking: UpstreamRanking
+    var plan: RefreshPlan
     var actions: [Action] = []
     /// Fetches that the current event began and ended, for the resolver's tables.
     var begun: [FetchID] = []
@@ -30,8 +31,9 @@ struct ResolverState {
     var standIns: [StandInReason: UInt64] = [:]
     private var nextFetch: UInt64 = 0
 
-    /// - Parameter seed: seed for the choice among providers and addresses.
+    /// - Parameter seed: seed for the refresh times, and for the choice among providers and addresses.
     init(seed: UInt64) {
+        plan = RefreshPlan(seed: ~seed)
         ranking = UpstreamRanking(seed: seed)
         verification = Verification(seed: seed &+ 1)
     }
@@ -109,10 +111,13 @@ struct ResolverState {
         verification.kept(
             question, answer, from: source, policy.probes, isInUse: isInUse, isDoubted: isDoubted, now: now)
         let arranged = verification.arranged(question, answer, now: now)
-        actions.append(.store(question, arranged, source))
+        actions.append(.store(question, arranged, source, demand: demand(for: question)))
         synthesis.learned(question, answer, from: source, now: now)
         return arranged
     }
+
+    /// Queries per second, for the file of the cache; 0 if the plan does not know the question.
+    func demand(for question: Question) -> Double { plan.demand(for: question)?.perSecond ?? 0 }
 
     /// Removes a source's answer from the cache.
     mutating func withdraw(_ question: Question, from source: Source) {

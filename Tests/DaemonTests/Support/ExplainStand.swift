@@ -191,9 +191,9 @@ final class ExplainStand {
             begun.append((question, upstream))
         case .shadow(let id, let question, let provider): running.append((id, question, .provider(provider)))
         case .abandon(let id): running.removeAll { $0.id == id }
-        case .store(let question, let answer, let source):
+        case .store(let question, let answer, let source, _):
             if let provenance = source.provenance { answers.store(question, answer, provenance, now: now) }
-        case .rearrange(let question, let answer, let source):
+        case .rearrange(let question, let answer, let source, _):
             if let provenance = source.provenance { _ = answers.rearrange(question, answer, provenance) }
         case .remove(let question): answers.remove(question)
         case .withdraw(let question, let source):

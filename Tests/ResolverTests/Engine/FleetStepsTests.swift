@@ -124,7 +124,7 @@ struct FleetStepsTests {
         func carryOut(_ actions: [Action], _ resolver: inout Resolver, _ time: Duration) throws {
             for action in actions {
                 switch action {
-                case .store(let question, let answer, _) where question.type == .aaaa:
+                case .store(let question, let answer, _, _) where question.type == .aaaa:
                     ends.append(time + .seconds(Int64(answer.ttlSeconds)))
                 case .fetch(let id, let question, _, _): try fetch(id, question, &resolver, time)
                 default: break

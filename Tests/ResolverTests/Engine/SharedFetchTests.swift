@@ -40,7 +40,7 @@ struct SharedFetchTests {
         var (replies, stored): ([Answer], [Answer]) = ([], [])
         for action in actions {
             if case .reply(_, let answer, .provider) = action { replies.append(answer) }
-            if case .store(_, let answer, .provider) = action { stored.append(answer) }
+            if case .store(_, let answer, .provider, _) = action { stored.append(answer) }
         }
         // The filter of private addresses is this member's own.
         #expect(replies.map(\.addresses) == [[try #require(Address("203.0.113.7"))]])

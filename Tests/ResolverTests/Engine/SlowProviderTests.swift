@@ -89,7 +89,7 @@ struct SlowProviderTests {
                 let taken = latency + Int.random(in: 0...latency / 8, using: &random)
                 coming.append((now + .milliseconds(taken), id, .success(answer)))
             case .abandon(let id): coming.removeAll { $0.id == id }
-            case .store(let question, let answer, _): cache.store(question, answer, isSystems: false, now: now)
+            case .store(let question, let answer, _, _): cache.store(question, answer, isSystems: false, now: now)
             case .reply(let waiter, _, _): replied(waiter)
             case .replyExpired(let waiter, _, _), .fail(let waiter, _, _): replied(waiter)
             case .shadow, .rearrange, .awaitAsk, .remove, .withdraw, .probe, .probeNews, .diverged, .contradicted,

@@ -148,12 +148,12 @@ struct FamilyPolicyTests {
         var policy = try policy(("example", .ipv4))
         var (resolver, actions) = (resolver(policy), [Action]())
         resolver.handle(.requested([question]), now: now, actions: &actions)
-        #expect(resolver.plan.isRequested(question))
+        #expect(resolver.state.plan.isRequested(question))
         resolver.handle(.timePassed, now: try #require(resolver.nextDeadline), actions: &actions)
-        #expect(!resolver.plan.isRequested(question) && resolver.lookupsInFlight == 0)
+        #expect(!resolver.state.plan.isRequested(question) && resolver.lookupsInFlight == 0)
         policy.kept = [question.name]
         resolver.handle(.policyChanged(policy), now: now, actions: &actions)
-        #expect(resolver.plan.isKept(question.with(.a)) && !resolver.plan.isKept(question))
+        #expect(resolver.state.plan.isKept(question.with(.a)) && !resolver.state.plan.isKept(question))
     }
 
     @Test("the preferred family is asked on behalf of the same client, or as a refresh within the provider's budget")

@@ -237,9 +237,9 @@ struct AccountDay {
         case .fetch(let id, let question, let upstream, _): begin(id, question, upstream)
         case .shadow(let id, let question, let provider): begin(id, question, .provider(provider))
         case .abandon(let id): coming.removeAll { $0.id == id }
-        case .store(let question, let answer, let source):
+        case .store(let question, let answer, let source, _):
             cache.store(question, answer, isSystems: source == .system, now: now)
-        case .rearrange(let question, let answer, let source):
+        case .rearrange(let question, let answer, let source, _):
             cache.rearrange(question, answer, isSystems: source == .system)
         case .remove(let question): cache.remove(question)
         case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)

@@ -301,11 +301,11 @@ struct ProviderPromise {
             judge.abandoned(id, now: now)
             coming.removeAll { $0.id == id }
             waiting.removeAll { $0.id == id }
-        case .store(let question, let answer, let source):
+        case .store(let question, let answer, let source, _):
             cache.store(question, answer, isSystems: source == .system, now: now)
         case .reply(let waiter, _, let source): replied(waiter, by: source)
         case .replyExpired(let waiter, _, _), .fail(let waiter, _, _): questionOfWaiter[waiter] = nil
-        case .rearrange(let question, let answer, let source):
+        case .rearrange(let question, let answer, let source, _):
             cache.rearrange(question, answer, isSystems: source == .system)
         case .remove(let question): cache.remove(question)
         case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)

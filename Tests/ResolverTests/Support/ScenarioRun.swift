@@ -361,7 +361,7 @@ struct ScenarioRun {
             }
             end(fetch)
             happened.append((.abandon(fetch.question, from: fetch.upstream), now))
-        case .store(let question, let answer, let source):
+        case .store(let question, let answer, let source, _):
             cache.store(question, answer, isSystems: source == .system, now: now)
             happened.append((.store(question, answer, from: vocabulary.name(source)), now))
         case .reply(let waiter, let answer, let source):
@@ -369,7 +369,7 @@ struct ScenarioRun {
         case .replyExpired(let waiter, let expired, let cause):
             let error = expired.extendedError.code
             happened.append((.replyExpired(waiter.number, expired.answer, cause, extendedError: error), now))
-        case .rearrange(let question, let answer, let source):
+        case .rearrange(let question, let answer, let source, _):
             cache.rearrange(question, answer, isSystems: source == .system)
             happened.append((.rearrange(question, answer, from: vocabulary.name(source)), now))
         case .remove(let question):

@@ -398,7 +398,7 @@ struct Simulation {
             _ = fate(of: question, .provider(provider), id)
             try account.shadow(id, question, .provider(provider), now: now)
         case .abandon(let id): try account.abandon(id)
-        case .store(let question, let answer, let source):
+        case .store(let question, let answer, let source, _):
             try account.require(answer.ttlSeconds > 0, "an answer for no time is stored for \(question)")
             try account.require(
                 source != .local && source != .fallback && answer.kind != .ambiguousEmpty,
@@ -433,7 +433,7 @@ struct Simulation {
 
     private mutating func performOfProbes(_ action: Action) throws {
         switch action {
-        case .rearrange(let question, let answer, let source):
+        case .rearrange(let question, let answer, let source, _):
             try probes.check(question, answer, isRearranged: true)
             if isRoaming { try networks.checkStored(question, answer) }
             cache.rearrange(question, answer, isSystems: source == .system)
