@@ -212,7 +212,7 @@ struct Day: ~Copyable {
         case .withdraw(let question, let source):
             if let provenance = source.provenance { answers.remove(question, provenance) }
         case .portal: throw account.broken("\(action) without a portal")
-        case .rearrange, .remove, .awaitAsk, .probe, .probeNews, .diverged, .contradicted:
+        case .rearrange, .remove, .awaitAsk, .probe, .probeNews, .diverged, .contradicted, .statesChanged:
             throw account.broken("\(action) without probes")
         case .reply(let waiter, let answer, _):
             let client = try take(waiter)

@@ -119,7 +119,7 @@ final class FlightRecorder {
             event.upstream = word(nameOfSource(answer.source))
             records.ofMainThread.record(event)
         case .reply, .replyExpired, .fail, .rearrange, .remove, .withdraw, .abandon, .awaitAsk, .probe, .probeNews,
-            .portal:
+            .portal, .statesChanged:
             break
         }
     }

@@ -48,10 +48,8 @@ package struct Resolver {
         return earliest
     }
 
-    /// Returns the state changes since the last call, in the order of the settings.
-    package mutating func takeStateChanges(now: Instant) -> [ProviderStateChange] {
-        state.ranking.takeStateChanges(now: now)
-    }
+    /// When a state ends that `statesChanged` has reported; the change is reported by the next event.
+    package var nextStateChange: Instant? { state.ranking.nextStateChange }
 
     /// - Parameter cache: the answers that clients get at this moment.
     package mutating func handle(_ event: Event, now: Instant, cache: inout some KnownAnswers, actions: inout [Action])
@@ -113,6 +111,8 @@ package struct Resolver {
         endTrials(now: now)
         shortenSilentWaits(now: now)
         repeat { carryOutConsequences(now: now) } while askOtherFamilies(now: now)
+        let changes = state.ranking.reportStates(now: now)
+        if !changes.isEmpty { state.actions.append(.statesChanged(changes)) }
         // Two buffers in turn, so that no event allocates one.
         if actions.isEmpty { swap(&actions, &state.actions) } else { actions += state.actions }
         state.actions.removeAll(keepingCapacity: true)

@@ -93,7 +93,7 @@ struct SlowProviderTests {
             case .reply(let waiter, _, _): replied(waiter)
             case .replyExpired(let waiter, _, _), .fail(let waiter, _, _): replied(waiter)
             case .shadow, .rearrange, .awaitAsk, .remove, .withdraw, .probe, .probeNews, .diverged, .contradicted,
-                .portal:
+                .portal, .statesChanged:
                 break
             }
         }

@@ -387,7 +387,7 @@ struct ScenarioRun {
         case .probe(let id, let target):
             probes.append((id, target))
             happened.append((.probe(target), now))
-        case .probeNews(.found): break
+        case .probeNews(.found), .statesChanged: break
         case .probeNews(.refused(_, let address, let reason)): happened.append((.refuse(address, reason), now))
         case .diverged(let divergence):
             let (mismatched, verified) = (divergence.mismatched, divergence.verified)
