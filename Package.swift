@@ -131,6 +131,7 @@ let package = Package(
                 "Control", "Crypto", "Daemon", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer", "LinuxIO", "Network",
                 "Resolver", "Serving", "Settings", "Store", "Telemetry", "TestSupport", "TestTLS", "Upstreams",
             ], resources: ["Control/Explanations", "Statistics/Expected"]),
+        tests("UpstreamsTests", ["DNSWire", "Resolver", "TestSupport", "Upstreams"]),
         tests("DayTests", ["Daemon", "DNSWire", "LinuxIO", "Resolver", "Serving", "Store", "TestSupport"]),
         tests("TakeoverTests", ["httpdnsctl", "DNSWire", "LinuxIO", "Resolver", "TestSupport"]),
         tests("DoctorTests", ["httpdnsctl", "Control", "DNSWire", "Resolver", "TestSupport"]),

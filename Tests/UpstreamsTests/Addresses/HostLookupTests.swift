@@ -1,9 +1,10 @@
 // Which sources are asked for a provider's host name, and what is made of their answers.
 
 import DNSWire
+import Resolver
 import Testing
 
-@testable import Resolver
+@testable import Upstreams
 
 @Suite("The lookup of a provider's host name")
 struct HostLookupTests {
