@@ -3,6 +3,7 @@
 import Control
 import DNSWire
 import Resolver
+import Upstreams
 
 enum NameserverNews {
     /// Every server of the operator's nameserver fails.

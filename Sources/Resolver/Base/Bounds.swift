@@ -148,9 +148,6 @@ package enum Bounds {
     static let nameserverStreamPatience: Duration = .milliseconds(2000)
     /// Longest lookup at nameservers: longer than any client waits. The resolver abandons a fetch earlier.
     package static let nameserverTimeout: Duration = .seconds(5)
-    /// Mismatched replies to one query before it is asked again over a stream. One or two may be late or damaged; a
-    /// forger needs thousands.
-    static let maxForeignReplies = 8
 
     /// Questions with remembered demand, for refreshes. A busy office asks some thousand names per hour. Half a
     /// kilobyte each.

@@ -497,7 +497,7 @@ package struct Resolver {
         case .news(let news): state.actions.append(.probeNews(news))
         case .awaitAsk(let question, let source): state.actions.append(.awaitAsk(question, source))
         case .rearrange(let question, let answer, let source):
-            state.actions.append(.rearrange(question, answer, source, demand: state.demand(for: question)))
+            state.actions.append(.rearrange(question, answer, source, demand: state.countedDemand(of: question)))
             if let number = numberOfQuestion[question] {
                 change(number, now: now) { lookup, _ in lookup.rearranged(answer) }
             }

@@ -111,13 +111,13 @@ struct ResolverState {
         verification.kept(
             question, answer, from: source, policy.probes, isInUse: isInUse, isDoubted: isDoubted, now: now)
         let arranged = verification.arranged(question, answer, now: now)
-        actions.append(.store(question, arranged, source, demand: demand(for: question)))
+        actions.append(.store(question, arranged, source, demand: countedDemand(of: question)))
         synthesis.learned(question, answer, from: source, now: now)
         return arranged
     }
 
-    /// Queries per second, for the file of the cache; 0 if the plan does not know the question.
-    func demand(for question: Question) -> Double { plan.demand(for: question)?.perSecond ?? 0 }
+    /// Queries per second when they were counted last; 0 if the plan does not know the question.
+    func countedDemand(of question: Question) -> Double { plan.demand(for: question)?.perSecond ?? 0 }
 
     /// Removes a source's answer from the cache.
     mutating func withdraw(_ question: Question, from source: Source) {

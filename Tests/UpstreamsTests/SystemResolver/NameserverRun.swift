@@ -5,6 +5,8 @@ import Resolver
 import TestSupport
 import Testing
 
+@testable import Upstreams
+
 struct NameserverRun {
     /// What a server sends back; made from the query that was sent to it.
     enum Reply: CaseIterable {
