@@ -56,8 +56,8 @@ let package = Package(
             "Daemon",
             [
                 "Confinement", "Control", "Crypto", "DNSWire", "Fleet", "HTTPClient", "HTTPDNS", "HTTPServer",
-                "LinkDNS", "LinuxIO", "Network", "PublicSuffix", "Redis", "Resolver", "Serving", "SetFeed", "Settings",
-                "Store", "Telemetry", "Upstreams",
+                "LinkDNS", "LinuxIO", "Network", "Resolver", "Serving", "SetFeed", "Settings", "Store", "Telemetry",
+                "Upstreams",
             ]),
 
         module(
@@ -131,6 +131,7 @@ let package = Package(
                 "Control", "Crypto", "Daemon", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer", "LinuxIO", "Network",
                 "Resolver", "Serving", "Settings", "Store", "Telemetry", "TestSupport", "TestTLS", "Upstreams",
             ], resources: ["Control/Explanations", "Statistics/Expected"]),
+        tests("UpstreamsTests", ["DNSWire", "Resolver", "TestSupport", "Upstreams"]),
         tests("DayTests", ["Daemon", "DNSWire", "LinuxIO", "Resolver", "Serving", "Store", "TestSupport"]),
         tests("TakeoverTests", ["httpdnsctl", "DNSWire", "LinuxIO", "Resolver", "TestSupport"]),
         tests("DoctorTests", ["httpdnsctl", "Control", "DNSWire", "Resolver", "TestSupport"]),

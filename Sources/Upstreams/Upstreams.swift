@@ -27,11 +27,8 @@ package final class Upstreams {
 
     package var timedParts: [any TimedPart] { [providers, system, nameservers, fleet, lists, billing] }
 
-    /// Returns the name of an upstream; nil if it was removed.
-    package func name(of id: ProviderID) -> String? { providers.name(of: id) ?? nameservers[id]?.name }
-
     /// Upstreams that no route leads to.
-    package var unreachable: Set<ProviderID> { providers.unreachable.union(nameservers.unreachable) }
+    package var unreachable: Set<RankedID> { providers.unreachable.union(nameservers.unreachable) }
 
     // MARK: fetches
 
@@ -39,8 +36,8 @@ package final class Upstreams {
     {
         switch upstream {
         case .system: system.start(id, question, now: now)
+        case .nameserver(let nameserver): nameservers.start(id, question, nameserver, now: now)
         case .provider(let provider):
-            if let server = nameservers[provider] { return nameservers.start(id, question, server, now: now) }
             providers.start(id, question, provider, for: purpose.holder, purpose.cause, now: now)
         }
     }
@@ -89,7 +86,7 @@ package final class Upstreams {
     /// - Parameter provider: nil for all.
     package func reset(_ provider: ProviderID?) {
         providers.reset(provider)
-        nameservers.reset(provider)
+        if provider == nil { nameservers.reset() }
     }
 
     /// Drops connections of the former network, even those that may still work: finding out costs a timeout, a new

@@ -90,7 +90,8 @@ struct Day: ~Copyable {
         try handle(.policyChanged(Day.policy))
         try handle(
             .upstreamsChanged(
-                providers: (0..<2).map { ProviderTraits(id: ProviderID($0), types: .addresses) }, hasSystem: true))
+                providers: (0..<2).map { ProviderTraits(id: .provider(ProviderID($0)), types: .addresses) },
+                hasSystem: true))
         var traffic = Traffic(plan, random: &random)
         while let visit = traffic.next(world, random: &random) {
             try advance(to: visit.sleepsAt ?? visit.at)
@@ -199,18 +200,19 @@ struct Day: ~Copyable {
     private mutating func perform(_ action: Action) throws {
         switch action {
         case .fetch(let id, let question, .provider(let provider), _): try begin(id, question, provider.number)
-        case .fetch(let id, let question, .system, _): try begin(id, question, upstreams.count - 1)
+        case .fetch(let id, let question, .system, _), .fetch(let id, let question, .nameserver, _):
+            try begin(id, question, upstreams.count - 1)
         case .shadow(let id, let question, let provider):
             try begin(id, question, provider.number, isBeside: true)
         case .abandon(let id):
             guard let fetch = running.removeValue(forKey: id.number) else { throw account.broken("abandoned twice") }
             if !fetch.isBeside { account.fetchEnded(fetch.subject) }
-        case .store(let question, let answer, let source):
+        case .store(let question, let answer, let source, _):
             if let provenance = source.provenance { answers.store(question, answer, provenance, now: now) }
         case .withdraw(let question, let source):
             if let provenance = source.provenance { answers.remove(question, provenance) }
         case .portal: throw account.broken("\(action) without a portal")
-        case .rearrange, .remove, .awaitAsk, .probe, .probeNews, .forged, .contradicted:
+        case .rearrange, .remove, .awaitAsk, .probe, .probeNews, .forged, .contradicted, .statesChanged:
             throw account.broken("\(action) without probes")
         case .reply(let waiter, let answer, _):
             let client = try take(waiter)

@@ -18,9 +18,9 @@ enum Arrows {
         "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
         // Crypto: probes carry the bytes of a handshake.
         "Daemon": [
-            "Confinement", "Control", "Crypto", "DNSWire", "Fleet", "HTTPClient", "HTTPDNS", "HTTPServer",
-            "LinkDNS", "LinuxIO", "Network", "PublicSuffix", "Redis", "Resolver", "Serving", "SetFeed", "Settings",
-            "Store", "Synchronization", "Telemetry", "Upstreams",
+            "Confinement", "Control", "Crypto", "DNSWire", "Fleet", "HTTPClient", "HTTPDNS", "HTTPServer", "LinkDNS",
+            "LinuxIO", "Network", "Resolver", "Serving", "SetFeed", "Settings", "Store", "Synchronization", "Telemetry",
+            "Upstreams",
         ],
         // All code that asks an upstream by a protocol of its own, and the accounts. Control: reports of its state.
         // Network: addresses with a route.

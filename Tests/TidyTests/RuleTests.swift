@@ -66,6 +66,18 @@ struct RuleTests {
         #expect(Rules.timedParts(file("final class Part {\n" + body)).isEmpty)
     }
 
+    @Test("parts that no list of parts has")
+    func unlistedParts() {
+        let part = file("final class Clock: TimedPart {\n}\n", "Sources/Daemon/Loop/Clock.swift")
+        let list = "    var timedParts: [any TimedPart] {\n        [A]\n    }\n"
+        let owner = "final class Owner {\n    let clock: Clock\n\(list)}\n"
+        let path = "Sources/Daemon/Loop/Owner.swift"
+        #expect(Rules.unlistedParts(in: [part, file(owner.replacing("A", with: "clock"), path)]).isEmpty)
+        #expect(Rules.unlistedParts(in: [part, file(owner.replacing("A", with: "other"), path)]).count == 1)
+        let own = "final class Loop: TimedPart {\n    var timedParts: [any TimedPart] { [self] }\n}\n"
+        #expect(Rules.unlistedParts(in: [file(own, path)]).isEmpty)
+    }
+
     @Test("a place that a recipe lacks is found; a comment is none")
     func recipes() {
         let recipe = "**A thing**\n\n1. Add it to `Sources/One/Things.swift` and `etc/man`.\n\n## Code\n`Sources/Two`\n"

@@ -62,6 +62,45 @@ enum Rules {
         }
     }
 
+    /// A part that no `timedParts` names would never get a turn. A part is known by the properties that have its class,
+    /// and by `self` in its own file.
+    static func unlistedParts(in files: [SourceFile]) -> [Complaint] {
+        let sources = files.filter { $0.isSwift && $0.isSource }
+        var properties: [Substring: Set<Substring>] = [:]
+        var listed: Set<Substring> = []
+        for file in sources {
+            listed.formUnion(wordsOfTimedParts(in: file))
+            for line in file.codeLines where line.contains("let ") || line.contains("var ") {
+                let words = SwiftCode.words(line).map(\.word)
+                guard let keyword = words.firstIndex(where: { $0 == "let" || $0 == "var" }), keyword + 2 < words.count
+                else { continue }
+                properties[words[keyword + 2], default: []].insert(words[keyword + 1])
+            }
+        }
+        return sources.flatMap { file in
+            complaints(file, file.codeLines) { line in
+                guard line.contains(": TimedPart"), let type = SwiftCode.words(line).map(\.word).part else {
+                    return nil
+                }
+                let isListed = properties[type]?.contains(where: listed.contains) ?? false
+                return isListed || wordsOfTimedParts(in: file).contains("self") ? nil : "no timedParts has \(type)"
+            }
+        }
+    }
+
+    /// The words in the bodies of `timedParts`.
+    private static func wordsOfTimedParts(in file: SourceFile) -> [Substring] {
+        var words: [Substring] = []
+        var isInside = false
+        for line in file.codeLines {
+            if line.contains("var timedParts") { isInside = true }
+            guard isInside else { continue }
+            words += SwiftCode.words(line).map(\.word)
+            isInside = !line.hasPrefix("    }") && !line.hasSuffix(" }")
+        }
+        return words
+    }
+
     /// The classes with their own outlet for log events about queries.
     private static let ownLines: Set<String> = ["QueryWatches"]
 
@@ -268,4 +307,9 @@ enum Rules {
             finding(line).map { Complaint(path: file.path, line: index + 1, what: $0) }
         }
     }
+}
+
+extension [Substring] {
+    /// The class that a line declares.
+    fileprivate var part: Substring? { firstIndex(of: "class").flatMap { $0 + 1 < count ? self[$0 + 1] : nil } }
 }

@@ -44,6 +44,11 @@ struct TidyTests {
     @Test("classes of the daemon with deadlines are parts of the loop")
     func timedParts() { expectNone(Rules.timedParts) }
 
+    @Test("each part with a deadline is in its owner's list of them")
+    func unlistedParts() {
+        for complaint in Rules.unlistedParts(in: repository.files) { Issue.record("\(complaint)") }
+    }
+
     @Test("a documentation comment names what it describes")
     func fragments() { expectNone(Rules.fragments) }
 

@@ -70,7 +70,7 @@ struct ExplainPhrases {
     /// The upstreams that the next query asks until one answers; nil if it asks none.
     var order: String? {
         guard case .waits(let lookup, _) = known.prospect else { return nil }
-        let asked = lookup.running.map(\.upstream) + lookup.untried.map(Upstream.provider)
+        let asked = lookup.running.map(\.upstream) + lookup.untried.map(Upstream.init)
         let system = lookup.coming.map(\.upstream).filter { $0 == .system }
         return (asked + system).map(name).joined(separator: ", ")
     }
@@ -109,16 +109,18 @@ struct ExplainPhrases {
                 + (isExclusive ? " only" : " before other providers")
         case .provider(let only): "\(nameOfSource(.provider(only))) only"
         case .nameserver(let only):
-            if let (domain, owner) = known.link {
-                link(owner, domain)
-            } else if only == .noLink {
-                "nothing: no link announces the domain"
-            } else if only == .noneOfView {
-                "nothing: no provider of the client's view may be asked, and the system resolver does not filter"
-            } else {
-                "nameserver \(nameOfSource(.provider(only))) only"
-            }
+            known.link.map { link($0.owner, $0.domain) } ?? "nameserver \(nameOfSource(.nameserver(only))) only"
+        case .nothing(let reason): known.link.map { link($0.owner, $0.domain) } ?? words(reason)
         case .system: "the system resolver"
+        }
+    }
+
+    private func words(_ reason: NoUpstream) -> String {
+        switch reason {
+        case .noLink: "nothing: no link announces the domain"
+        case .noneOfView:
+            "nothing: no provider of the client's view may be asked, and the system resolver does not filter"
+        case .removed: "nameserver a removed provider only"
         }
     }
 
@@ -149,7 +151,7 @@ struct ExplainPhrases {
 
     private func name(_ upstream: Upstream) -> String {
         switch upstream {
-        case .provider(let provider): nameOfSource(.provider(provider))
+        case .provider, .nameserver: nameOfSource(Source(upstream))
         case .system: "the system resolver"
         }
     }
@@ -187,8 +189,9 @@ struct ExplainPhrases {
         case nil, .owners: break
         case .providers: said.append("resolver = httpdns")
         case .link: said.append("resolver = link")
-        case .provider(let only), .nameserver(let only):
-            said.append("resolver = \(nameOfSource(.provider(only)))")
+        case .provider(let only): said.append("resolver = \(nameOfSource(.provider(only)))")
+        case .nameserver(let only): said.append("resolver = \(nameOfSource(.nameserver(only)))")
+        case .nothing: said.append("resolver = a removed provider")
         case .system: said.append("resolver = system")
         }
         said += rule.terms.words(of: RuleTerm.rows) + (rule.answer?.settings ?? [])
@@ -207,7 +210,7 @@ struct ExplainPhrases {
         let ports = known.probes.method == .connection ? "\(number) by a connection only" : number
         switch known.probes.scope {
         case .nothing where known.rule?.terms.probe == false: return "none, by a rule"
-        case .nothing where known.upstreams.isNameserver: return "none: addresses from a nameserver are not probed"
+        case .nothing where known.upstreams.areFinal: return "none: addresses from a nameserver are not probed"
         case .nothing: return "none: probes are off"
         case .publicAddresses: return "public addresses at \(ports), if the name is queried again"
         case .allAddresses: return "all addresses at \(ports), by a rule, if the name is queried again"

@@ -94,7 +94,7 @@ final class FlightRecorder {
             begun(id, question, nameOfSource(Source(upstream)), isRefresh: purpose.isRefresh, now: now)
         case .shadow(let id, let question, let provider):
             begun(id, question, nameOfSource(.provider(provider)), isRefresh: true, now: now)
-        case .store(let question, let answer, let source):
+        case .store(let question, let answer, let source, _):
             var event = event(.stored, question.name, now: now)
             event.type = question.type
             event.outcome = word(answer.responseCode.description)
@@ -120,7 +120,7 @@ final class FlightRecorder {
             event.upstream = word(nameOfSource(answer.source))
             records.ofMainThread.record(event)
         case .reply, .replyExpired, .fail, .rearrange, .remove, .withdraw, .abandon, .awaitAsk, .probe, .probeNews,
-            .portal:
+            .portal, .statesChanged:
             break
         }
     }
@@ -183,17 +183,10 @@ final class FlightRecorder {
 }
 
 extension Source {
-    init(_ upstream: Upstream) {
-        switch upstream {
-        case .provider(let id): self = .provider(id)
-        case .system: self = .system
-        }
-    }
-
     /// The recorder's code for this source.
     var ofEvent: FlightEvent.Source {
         switch self {
-        case .provider: .provider
+        case .provider, .nameserver: .provider
         case .system: .system
         case .local: .local
         case .fallback: .fallback

@@ -129,7 +129,7 @@ extension Source {
     /// The source in the cache; nil for the daemon's own answers, which are not cached.
     var provenance: Provenance? {
         switch self {
-        case .provider: .provider
+        case .provider, .nameserver: .provider
         case .system: .system
         case .local, .fallback: nil
         }

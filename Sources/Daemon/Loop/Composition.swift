@@ -109,18 +109,6 @@ final class Daemon {
             + others.compactMap { $0 } + operators.timedParts
     }
 
-    /// Whether each part with a deadline is among `timedParts`. For debug builds: finds the parts by reflection.
-    var hasAllParts: Bool {
-        let owners: [Any] = [
-            self, resolving, resolving.upstreams, policy, upstreamsInForce, linksInForce, flight, operators,
-            operators.pending,
-        ]
-        let owned = owners.flatMap { owner in
-            Mirror(reflecting: owner).children.compactMap { $0.value as? any TimedPart }
-        }
-        return owned.allSatisfy { part in timedParts.contains { $0 === part } }
-    }
-
     // MARK: operators
 
     private var settings: Settings { reload.settings }

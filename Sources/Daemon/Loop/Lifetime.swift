@@ -47,7 +47,6 @@ extension Daemon {
         operators.announce(reload.settings.control, outbox)
         dispatch(now: Clock.now())
         timetable = Timetable(timedParts)
-        assert(hasAllParts, "a part with a deadline is not in the timetable")
         var turnedAt = Clock.now()
         supervision?.ready(ports.places, resolving.upstreams.providers.providers, now: turnedAt)
         while stopSignal == nil {

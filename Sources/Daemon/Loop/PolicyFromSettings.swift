@@ -175,7 +175,7 @@ extension Rule {
             case .link: .link
             case .provider(let name): upstreamOfName[name] ?? .providers
             // One that an added rule names, and that the settings lack: its names get no answer.
-            case .nameserver(let name): upstreamOfName[name] ?? .nameserver(.none)
+            case .nameserver(let name): upstreamOfName[name] ?? .nothing(.removed)
             }
         }
         terms = rule.terms

@@ -62,7 +62,8 @@ final class PolicyInForce {
         outbox.put(.policyChanged(new, former: policy))
         policy = new
         upstreams.fleet.configure(
-            fleet, rules: new.acceptanceDigest { upstreams.name(of: .provider($0)) },
+            fleet,
+            rules: new.acceptanceDigest { $0.map { upstreams.name(of: .nameserver($0)) } ?? "a removed provider" },
             fingerprint: FleetSetup.fingerprint(of: settings), now: now)
         linkMonitor.setOn((settings.rules + rules.rules).contains { $0.resolver == .link }, now: now)
     }

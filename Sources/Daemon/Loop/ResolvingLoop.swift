@@ -65,7 +65,7 @@ final class ResolvingLoop: TimedPart {
     }
 
     /// When the resolver is due.
-    var nextDeadline: Instant? { inPlace { $0.nextDeadline } }
+    var nextDeadline: Instant? { inPlace { Instant.earliest($0.nextDeadline, $0.nextStateChange) } }
 
     func timePassed(now: Instant) { handle(.timePassed, now: now) }
 
@@ -145,15 +145,16 @@ final class ResolvingLoop: TimedPart {
     /// - Parameter partitions: networks whose answers are a last resort, the latest first.
     func setOtherNetworks(_ partitions: [Partition]) { answers.otherNetworks = partitions }
 
-    /// Reports the changes of provider state since the last call.
-    func reportStateChanges(now: Instant) {
-        let changes = resolver.takeStateChanges(now: now)
-        guard !changes.isEmpty else { return }
+    /// Reports the changes of provider state, and whether an outage has begun or ended with them.
+    private func report(_ changes: [ProviderStateChange], now: Instant) {
         for change in changes {
-            if let server = upstreams.nameservers[change.provider] {
+            switch change.upstream {
+            case .nameserver(let id):
+                guard let server = upstreams.nameservers[id] else { continue }
                 recorder.changed(server.name, to: change.to, now: now)
                 if let event = LogEvent(change, of: server) { outbox.log(event) }
-            } else if let provider = upstreams.providers.provider(change.provider) {
+            case .provider(let id):
+                guard let provider = upstreams.providers.provider(id) else { continue }
                 recorder.changed(provider.name, to: change.to, now: now)
                 if let event = LogEvent(change, of: provider) { outbox.log(event) }
             }
@@ -307,14 +308,16 @@ final class ResolvingLoop: TimedPart {
         case .shadow(let id, let question, let provider): upstreams.measure(id, question, provider, now: now)
         case .abandon(let id):
             upstreams.abandon(id, now: now)
-        case .store(let question, let answer, let source): keep(question, answer, source, now: now)
+        case .store(let question, let answer, let source, let demand):
+            keep(question, answer, source, demand: demand, now: now)
         case .reply(let waiter, let answer, let source):
             guard let client = clients.take(waiter) else { return tell(waiter, .answer(answer, source)) }
             reply(client, answer, from: source, now: now)
         case .replyExpired(let waiter, let expired, let cause):
             guard let client = clients.take(waiter) else { return tell(waiter, .expired(expired, cause)) }
             reply(client, expired, cause, now: now)
-        case .rearrange(let question, let answer, let source): rearrange(question, answer, source, now: now)
+        case .rearrange(let question, let answer, let source, let demand):
+            rearrange(question, answer, source, demand: demand, now: now)
         case .awaitAsk(let question, let source):
             if let provenance = source.provenance { answers.awaitHit(question, provenance) }
         case .probe(let id, let target): probes.start(id, target, now: now)
@@ -330,18 +333,21 @@ final class ResolvingLoop: TimedPart {
             outbox.put(.forged(evidence))
             upstreams.fleet.reportEvidence(evidence.question.name, evidence.mismatched.target.address, now: now)
         case .contradicted(let answer): outbox.put(.contradicted(answer))
+        case .statesChanged(let changes): report(changes, now: now)
         case .fail(let waiter, let extendedError, let code):
             guard let client = clients.take(waiter) else { return tell(waiter, .failure(extendedError, code)) }
             fail(client, extendedError, code, now: now)
         }
     }
 
-    private func keep(_ question: Question, _ answer: Answer, _ source: Source, now: Instant) {
+    private func keep(_ question: Question, _ answer: Answer, _ source: Source, demand: Double, now: Instant) {
         guard let provenance = source.provenance else { return }
         activity.learnedAt = now
         answers.store(question, answer, provenance, now: now)
         addressSets.take(question, answer, isCached: true, now: now)
-        writeToStore(question, answer, provenance, lifetimeSeconds: answer.ttlSeconds, ageMilliseconds: 0, now: now)
+        writeToStore(
+            question, answer, provenance, lifetimeSeconds: answer.ttlSeconds, demand: demand, ageMilliseconds: 0,
+            now: now)
     }
 
     /// The store has no answers to questions with DO or CD, nor of a group of clients.
@@ -350,7 +356,7 @@ final class ResolvingLoop: TimedPart {
         store?.forget(QuestionScope(question.name, type: question.type), now: now)
     }
 
-    private func rearrange(_ question: Question, _ answer: Answer, _ source: Source, now: Instant) {
+    private func rearrange(_ question: Question, _ answer: Answer, _ source: Source, demand: Double, now: Instant) {
         guard let provenance = source.provenance else { return }
         guard let kept = answers.rearrange(question, answer, provenance) else {
             // Also removed from the file, so that a removed answer does not return from there.
@@ -359,18 +365,17 @@ final class ResolvingLoop: TimedPart {
         }
         addressSets.take(question, answer, storedAtMilliseconds: kept.storedAtMilliseconds, now: now)
         writeToStore(
-            question, answer, provenance, lifetimeSeconds: kept.lifetimeSeconds,
+            question, answer, provenance, lifetimeSeconds: kept.lifetimeSeconds, demand: demand,
             ageMilliseconds: Clock.millisecondsSinceBoot(now) - kept.storedAtMilliseconds, now: now)
     }
 
     private func writeToStore(
-        _ question: Question, _ answer: Answer, _ provenance: Provenance, lifetimeSeconds: UInt32,
+        _ question: Question, _ answer: Answer, _ provenance: Provenance, lifetimeSeconds: UInt32, demand: Double,
         ageMilliseconds: Int64, now: Instant
     ) {
         guard let store else { return }
         let entry = answers.entry(
-            question, answer, provenance, lifetimeSeconds: lifetimeSeconds,
-            demand: inPlace { $0.demand(for: question) },
+            question, answer, provenance, lifetimeSeconds: lifetimeSeconds, demand: demand,
             storedAtMilliseconds: Clock.wallMilliseconds() - ageMilliseconds)
         if let entry { store.keep(entry, now: now) }
     }
@@ -472,7 +477,7 @@ final class ResolvingLoop: TimedPart {
 
     var displacedLookups: UInt64 { resolver.displacedLookups }
 
-    func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
+    func estimate(of provider: RankedID, now: Instant) -> ProviderEstimate? {
         resolver.estimate(of: provider, now: now)
     }
 
@@ -485,11 +490,11 @@ final class ResolvingLoop: TimedPart {
     func standIns(for reason: StandInReason) -> UInt64 { resolver.standIns(for: reason) }
 
     func state(of provider: Provider, now: Instant) -> ProviderState {
-        provider.endpoints.isEmpty ? .unresolved : resolver.state(of: provider.id, now: now) ?? .unmeasured
+        provider.endpoints.isEmpty ? .unresolved : resolver.state(of: .provider(provider.id), now: now) ?? .unmeasured
     }
 
     func state(of server: NamedServer, now: Instant) -> ProviderState {
-        resolver.state(of: server.id, now: now) ?? .unmeasured
+        resolver.state(of: .nameserver(server.id), now: now) ?? .unmeasured
     }
 
     func judged(_ name: Name) -> [JudgedAddress] { resolver.judged(name) }

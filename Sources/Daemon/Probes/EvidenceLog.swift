@@ -124,7 +124,11 @@ final class EvidenceLog {
     }
 
     private func isAsked(_ source: Source) -> Bool {
-        if case .provider(let id) = source { upstreams.providers.name(of: id) != nil } else { true }
+        switch source {
+        case .provider(let id): upstreams.providers.name(of: id) != nil
+        case .nameserver: false
+        case .system, .local, .fallback: true
+        }
     }
 
     static func noteName(_ slot: Int) -> String { "evidence-\(slot.digits(3))" }

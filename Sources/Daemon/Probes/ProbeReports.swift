@@ -9,7 +9,8 @@ import Upstreams
 extension Upstreams {
     func name(of source: Source) -> String {
         switch source {
-        case .provider(let id): name(of: id) ?? "a removed provider"
+        case .provider(let id): providers.name(of: id) ?? "a removed provider"
+        case .nameserver(let id): nameservers[id]?.name ?? "a removed provider"
         case .system: "system"
         case .local: "local"
         case .fallback: "fallback"

@@ -11,7 +11,7 @@ import Upstreams
 
 struct FreshStart {
     private let resolver: Resolver
-    private let nameOfUpstream: [ProviderID: String]
+    private let nameOfSource: [Source: String]
     private let serving: ServingState
     private let namesOfStart: [Name]
     private let now: Instant
@@ -26,7 +26,7 @@ struct FreshStart {
     ) {
         let providers = accounts.enumerated().map { Provider(id: ProviderID($0.offset), $0.element, seed: 0) }
         let nameservers = settings.nameservers.enumerated().map {
-            NamedServer(id: ProviderID(-1 - $0.offset), $0.element)
+            NamedServer(id: NameserverID($0.offset), $0.element)
         }
         var resolver = Resolver(seed: 0)
         var (cache, actions) = (NoAnswers(), [Action]())
@@ -39,18 +39,16 @@ struct FreshStart {
             resolver.handle(event, now: now, cache: &cache, actions: &actions)
         }
         (self.resolver, self.now) = (resolver, now)
-        nameOfUpstream = Dictionary(
-            uniqueKeysWithValues: providers.map { ($0.id, $0.name) } + nameservers.map { ($0.id, $0.name) })
+        nameOfSource = Dictionary(
+            uniqueKeysWithValues: providers.map { (.provider($0.id), $0.name) }
+                + nameservers.map { (.nameserver($0.id), $0.name) })
         serving = ServingState(Partition(nil, settings.providers), seed: 0)
         namesOfStart = settings.prefetch.names
     }
 
     func report(of question: Question) -> ExplainReport {
         let known = resolver.explanation(of: question, NoAnswers(), now: now)
-        let words = ExplainPhrases(known, now: now) { [nameOfUpstream] source in
-            guard case .provider(let id) = source else { return "" }
-            return nameOfUpstream[id] ?? ""
-        }
+        let words = ExplainPhrases(known, now: now) { [nameOfSource] in nameOfSource[$0] ?? "" }
         var report = words.outline(.check(order: nil, probe: nil))
         if let local = LocalPolicy(question, serving) {
             report.next = [ExplainPhrases.next(local)]

@@ -53,9 +53,7 @@ package enum Bounds {
     /// Addresses of a provider that one request tries, one after the other.
     package static let maxAddressesPerRequest = 3
     /// Time for which a fetch waits for others to share its request; far below the duration of any request.
-    static let gatherWithin: Duration = .milliseconds(1)
-    /// Open batches: 32 providers times two address families. Beyond this, the oldest batch is sent early.
-    static let maxOpenBatches = 64
+    package static let gatherWithin: Duration = .milliseconds(1)
     /// Time without a provider's answer after which the system resolver is asked as well: this multiple of the slowest
     /// provider's usual time, clamped to these limits. The upper limit applies if a provider is unmeasured. Lookups
     /// that end below the lower limit are not disclosed to the system resolver. Only this time follows measurements:
@@ -150,9 +148,6 @@ package enum Bounds {
     static let nameserverStreamPatience: Duration = .milliseconds(2000)
     /// Longest lookup at nameservers: longer than any client waits. The resolver abandons a fetch earlier.
     package static let nameserverTimeout: Duration = .seconds(5)
-    /// Mismatched replies to one query before it is asked again over a stream. One or two may be late or damaged; a
-    /// forger needs thousands.
-    static let maxForeignReplies = 8
 
     /// Questions with remembered demand, for refreshes. A busy office asks some thousand names per hour. Half a
     /// kilobyte each.

@@ -40,7 +40,7 @@ package struct NameFailure: Hashable, Sendable {
     }
 
     /// Returns the more specific failure: YXDOMAIN is a fact about the name, and an extended error gives a reason.
-    func combined(with earlier: NameFailure?) -> NameFailure {
+    package func combined(with earlier: NameFailure?) -> NameFailure {
         guard let earlier, earlier.weight >= weight else { return self }
         return earlier
     }
@@ -95,7 +95,7 @@ package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
     }
 
     /// No reply arrived; the cause may be the path.
-    var isUnheard: Bool {
+    package var isUnheard: Bool {
         switch self {
         case .refused, .unreachable, .timeout, .unacknowledged, .tls, .reset: true
         case .status, .redirected, .throttled, .garbage, .server, .overload, .account, .clock, .unsupported: false

@@ -1,4 +1,4 @@
-// Numbers of requests and providers.
+// Numbers of requests and upstreams.
 
 import DNSWire
 
@@ -10,14 +10,28 @@ package struct FetchID: Hashable, Sendable {
 }
 
 package struct ProviderID: Hashable, Sendable {
-    /// An ID that no provider has.
-    package static let none = ProviderID(.min + 1)
-    /// Stands for the providers of a client's view where the settings or the operator keep a name from them.
-    package static let noneOfView = ProviderID(.min + 2)
-
     package let number: Int
 
     package init(_ number: Int) {
         self.number = number
     }
+}
+
+/// Identifies a nameserver of the settings, or the nameservers of a link.
+package struct NameserverID: Hashable, Sendable {
+    package let number: Int
+
+    package init(_ number: Int) {
+        self.number = number
+    }
+}
+
+/// Key of the tables that providers and nameservers share. Every upstream except the system resolver is ranked,
+/// measured, paused and asked again by the same rules, so both kinds are in one ranking.
+package enum RankedID: Hashable, Sendable {
+    case provider(ProviderID)
+    case nameserver(NameserverID)
+
+    /// The provider's ID; nil for a nameserver.
+    var provider: ProviderID? { if case .provider(let id) = self { id } else { nil } }
 }

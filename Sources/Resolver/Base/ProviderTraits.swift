@@ -10,7 +10,7 @@ package struct ProviderTraits: Hashable, Sendable {
         case any
     }
 
-    package let id: ProviderID
+    package let id: RankedID
     package let types: Types
     /// Maximum number of names in one request.
     package let maxNames: Int
@@ -40,18 +40,15 @@ package struct ProviderTraits: Hashable, Sendable {
     package let isBilled: Bool
     /// The provider may be asked because another one is late, before that one fails.
     package let mayHedge: Bool
-    /// The operator's nameserver, asked over DNS for names that a rule sends to it. It is no provider in any other
-    /// respect: its outages, recoveries and measurements say nothing about the others.
-    package let isNameserver: Bool
     /// Timeout of one request, connection setup included.
     package let timeout: Duration
 
     package init(
-        id: ProviderID, types: Types, maxNames: Int = 1, asksBothFamilies: Bool = false, parallelRequests: Int = 100,
+        id: RankedID, types: Types, maxNames: Int = 1, asksBothFamilies: Bool = false, parallelRequests: Int = 100,
         budgetPerSecond: Int = 100, questionsPerSecond: Int? = nil, whenUsedUp: WhenUsedUp = .next,
         shadowShare: Double? = nil, verifies: Bool = true, hasOwnNames: Bool = false, carriesAliases: Bool = true,
         carriesDNSSEC: Bool = false, isBilled: Bool = false,
-        mayHedge: Bool = true, isNameserver: Bool = false, timeout: Duration = Bounds.providerTimeout
+        mayHedge: Bool = true, timeout: Duration = Bounds.providerTimeout
     ) {
         self.id = id
         self.types = types
@@ -63,12 +60,11 @@ package struct ProviderTraits: Hashable, Sendable {
         self.whenUsedUp = whenUsedUp
         self.shadowShare = shadowShare
         self.verifies = verifies
-        self.hasOwnNames = hasOwnNames || isNameserver
+        self.hasOwnNames = hasOwnNames || id.provider == nil
         self.carriesAliases = carriesAliases
-        self.carriesDNSSEC = carriesDNSSEC || isNameserver
+        self.carriesDNSSEC = carriesDNSSEC || id.provider == nil
         self.isBilled = isBilled
         self.mayHedge = mayHedge
-        self.isNameserver = isNameserver
         self.timeout = timeout
     }
 

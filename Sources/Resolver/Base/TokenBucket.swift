@@ -1,12 +1,14 @@
 // Token bucket with one token per question, a given rate per second, and a burst of one second.
 
-import DNSWire
+package import DNSWire
 
-struct TokenBucket {
+package struct TokenBucket: Sendable {
     private var tokens = 0.0
     private var countedAt: Instant?
 
     private static let roundingError = 1e-6
+
+    package init() {}
 
     func tokens(perSecond: Int, now: Instant) -> Double {
         let rate = Double(perSecond)
@@ -15,13 +17,13 @@ struct TokenBucket {
     }
 
     /// Returns when a whole token is available; `now` if there is one.
-    func readyAt(perSecond: Int, now: Instant) -> Instant {
+    package func readyAt(perSecond: Int, now: Instant) -> Instant {
         let missing = 1 - tokens(perSecond: perSecond, now: now)
         return missing > TokenBucket.roundingError ? now + .seconds(missing / Double(perSecond)) : now
     }
 
     /// Takes a token, possibly as a debt. Returns nil if one was available, else when the debt is paid.
-    mutating func spend(perSecond: Int, now: Instant) -> Instant? {
+    package mutating func spend(perSecond: Int, now: Instant) -> Instant? {
         tokens = tokens(perSecond: perSecond, now: now) - 1
         countedAt = now
         return tokens >= 0 ? nil : now + .seconds(-tokens / Double(perSecond))

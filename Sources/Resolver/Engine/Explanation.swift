@@ -128,11 +128,11 @@ extension Resolver {
     package func answers(to question: Question) -> [SourceAnswer] { state.sourceHistory.answers(to: question) }
 
     private func refresh(of question: Question, _ policy: NamePolicy, hits: Int, now: Instant) -> Explanation.Refresh? {
-        guard let outlook = plan.outlook(of: question, hits: hits, now: now) else { return nil }
-        var demand = plan.demand(for: question)
+        guard let outlook = state.plan.outlook(of: question, hits: hits, now: now) else { return nil }
+        var demand = state.plan.demand(for: question)
         demand?.count(hits, now: now)
         return Explanation.Refresh(
-            isKept: plan.isKept(question),
+            isKept: state.plan.isKept(question),
             recentQueries: demand?.recentQueries ?? 0, demandPerSecond: demand?.perSecond ?? 0,
             plannedAt: outlook.plannedAt,
             isInUse: outlook.prospect.isInUse || outlook.prospect.isRequested,

@@ -15,7 +15,8 @@ extension Resolver {
     /// ambiguous or contradicts the settings.
     package func shareable(_ question: Question, _ answer: Answer, from provider: ProviderID) -> Answer? {
         let policy = routing.policy(for: question)
-        guard state.isStable, answer.kind != .ambiguousEmpty, answer.ttlSeconds > 0, state.ranking.knows(provider),
+        guard state.isStable, answer.kind != .ambiguousEmpty, answer.ttlSeconds > 0,
+            state.ranking.knows(.provider(provider)),
             state.contradiction(in: answer, to: question, policy, from: .provider(provider)) == nil
         else { return nil }
         return policy.withoutPrivateAddresses(answer)
@@ -45,7 +46,7 @@ extension Resolver {
         guard let number = lookupOfFetch[id], let question = lookups[number]?.question else { return }
         change(number, now: now) { $0.fetchDeferred(id, until: end, now: now, &$1) }
         guard numberOfQuestion[question] == nil, isPlanned(question) else { return }
-        plan.deferred(question, until: end, within: .seconds(1))
+        state.plan.deferred(question, until: end, within: .seconds(1))
     }
 
     /// When the fleet's budget allows the refresh, if all providers of the route are over it; otherwise nil. The
@@ -56,7 +57,7 @@ extension Resolver {
     }
 
     /// Queries per second of this machine's clients; nil for a question that was not asked lately.
-    package func demand(for question: Question, now: Instant) -> Double? { plan.demand(for: question, now: now) }
+    package func demand(for question: Question, now: Instant) -> Double? { state.plan.demand(for: question, now: now) }
 }
 
 extension Lookup {
@@ -88,7 +89,9 @@ extension Lookup {
     }
 
     /// The provider of a fetch that was sent and has not ended; nil for any other fetch.
-    func provider(sent id: FetchID) -> ProviderID? { running.first { $0.id == id && $0.isSent }?.provider }
+    func provider(sent id: FetchID) -> ProviderID? {
+        running.first { $0.id == id && $0.isSent }?.provider?.provider
+    }
 
     /// Ends the fetch if it was not sent.
     mutating func fetchShared(_ id: FetchID, _ answer: Answer, now: Instant, _ state: inout ResolverState) {

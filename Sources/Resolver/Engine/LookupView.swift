@@ -17,7 +17,7 @@ package struct LookupView: Equatable, Sendable {
     /// The running fetches in the order of their start.
     package let running: [Fetch]
     /// The providers that are not asked yet, in their order.
-    package let untried: [ProviderID]
+    package let untried: [RankedID]
     /// The next provider and the system resolver, the earlier one first.
     package let coming: [Fetch]
     /// When the waiters get the expired answer; nil: there is none.
@@ -31,7 +31,7 @@ extension LookupView {
     init(_ lookup: Lookup) {
         var coming: [Fetch] = []
         if let at = lookup.providers.nextAt, let next = lookup.providers.next {
-            coming.append(Fetch(upstream: .provider(next), at: at))
+            coming.append(Fetch(upstream: Upstream(next), at: at))
         }
         if case .waiting(let until) = lookup.system { coming.append(Fetch(upstream: .system, at: until)) }
         self.init(

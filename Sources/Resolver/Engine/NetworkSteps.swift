@@ -52,7 +52,7 @@ extension Resolver {
         changingUntil = nil
         state.dns64.forgetAnswers()
         troubled = []
-        let hottest = plan.hottest(atMost: Bounds.maxReverifiedNames, now: now)
+        let hottest = state.plan.hottest(atMost: Bounds.maxReverifiedNames, now: now)
         _ = failures.removeAll()
         let former = networks.present
         let returning = networks.change(to: key, leaving: former == key ? nil : former.map(state.past), now: now)
@@ -62,7 +62,7 @@ extension Resolver {
             state.move(to: returning, hottest: hottest, now: now)
         }
         withdrawOverdueSubstitutes(now: now)
-        plan.networkChanged(to: former == key ? .same : returning == nil ? .new : .known, now: now)
+        state.plan.networkChanged(to: former == key ? .same : returning == nil ? .new : .known, now: now)
         for number in lookups.indices { startAnew(number, on: former == key ? .same : .other, now: now) }
     }
 
@@ -84,9 +84,9 @@ extension Resolver {
         }
     }
 
-    private mutating func setUnreachable(_ providers: Set<ProviderID>, now: Instant) {
+    private mutating func setUnreachable(_ providers: Set<RankedID>, now: Instant) {
         let isProviderReachableAgain = state.ranking.setUnreachable(providers)
-        state.dropBackground(now: now, where: providers.contains)
+        state.dropBackground(now: now, where: { providers.contains(.provider($0)) })
         for number in lookups.indices { change(number, now: now) { $0.leaveUnreachable(now: now, &$1) } }
         guard isProviderReachableAgain else { return }
         if changeEnd(now) != nil {
@@ -96,6 +96,6 @@ extension Resolver {
             }
         }
         retry(failures.removeAll(), now: now)
-        plan.resumed(now: now)
+        state.plan.resumed(now: now)
     }
 }

@@ -18,7 +18,7 @@ extension Resolver {
             }
             let policy = routing.policy(for: lookup.question)
             let upstreams = routing.upstreams(for: lookup.question, policy, state.ranking, now: now)
-            if upstreams != lookup.upstreams, upstreams.isNameserver || lookup.upstreams.isNameserver {
+            if upstreams != lookup.upstreams, upstreams.areFinal || lookup.upstreams.areFinal {
                 self.change(number, now: now) { lookup, state in
                     lookup.forgetExpired()
                     lookup.leaveNetwork(now: now, &state)

@@ -13,13 +13,13 @@ extension Policy {
 
 extension Resolver {
     func isPlanned(_ question: Question) -> Bool {
-        routing.policy(for: question).prefetches || plan.isRequested(question) || plan.isKept(question)
+        routing.policy(for: question).prefetches || state.plan.isRequested(question) || state.plan.isKept(question)
     }
 
     /// Restores answers, the most asked first, because all answers that expired meanwhile are due at once.
     mutating func restore(_ answers: [RestoredAnswer], now: Instant) {
         for answer in answers.sorted(by: { $0.demandPerSecond > $1.demandPerSecond }) where isPlanned(answer.question) {
-            plan.restored(answer, now: now)
+            state.plan.restored(answer, now: now)
         }
     }
 
@@ -40,7 +40,7 @@ extension Resolver {
     /// - Returns: whether the refresh ended.
     mutating func isRefreshNeedless(_ question: Question, _ policy: NamePolicy, now: Instant) -> Bool {
         if ownReply(question, policy, now: now) != nil {
-            plan.gained(question)
+            state.plan.gained(question)
             return true
         }
         guard policy.treatment(of: question.type) == .yielding, let preferred = question.otherFamily,
@@ -48,8 +48,8 @@ extension Resolver {
             state.verification.hasUsableAddress(preferred, known.answer),
             now < known.endsAt + .seconds(Int64(policy.limits.maxAgeSeconds))
         else { return false }
-        plan.gained(question)
-        plan.postponed(question, beyond: min(known.endsAt, now + Bounds.yieldingPause))
+        state.plan.gained(question)
+        state.plan.postponed(question, beyond: min(known.endsAt, now + Bounds.yieldingPause))
         return true
     }
 
@@ -70,7 +70,7 @@ extension Resolver {
     }
 
     mutating func forgetAnswers(now: Instant, where isLost: (Question) -> Bool) {
-        plan.removed(now: now, where: isLost)
+        state.plan.removed(now: now, where: isLost)
         state.verification.forgotten(where: isLost)
     }
 
@@ -78,7 +78,7 @@ extension Resolver {
     ///
     /// - Parameter hits: uncounted cache hits of a question. Called for every question of the plan, some thousands.
     package func hottest(atMost count: Int, hits: (Question) -> Int, now: Instant) -> [AskedQuestion] {
-        plan.hottestQuestions(atMost: count, hits: hits, now: now)
+        state.plan.hottestQuestions(atMost: count, hits: hits, now: now)
     }
 
     /// Time in which the lookup's upstreams answer. Adjusts the plan to it.
@@ -87,7 +87,7 @@ extension Resolver {
         let upstreams = lookup.isSystemName ? .providers : lookup.upstreams
         let latency = state.ranking.firstAndHedgeTime(for: lookup.question.kind, among: upstreams, now: now)
         // The plan knows one latency per type, that of most names.
-        if upstreams == .providers { plan.upstreamsNeed(latency, for: lookup.question.type) }
+        if upstreams == .providers { state.plan.upstreamsNeed(latency, for: lookup.question.type) }
         return latency
     }
 

@@ -13,14 +13,13 @@ package struct Resolver {
     private(set) var lookupOfFetch: [FetchID: Int] = [:]
     private var deadlines = DeadlineQueue()
     var failures = FailureMemory()
-    var plan: RefreshPlan
     private(set) var refreshesInFlight = 0
     /// The lookups in flight by their holders: the queue tells which lookup ends at the bound.
     private var holders = FairQueue(capacity: 0, unsortedMost: Bounds.maxLookups / 4 * 3)
     /// Number of lookups that ended at `Bounds.maxLookups`.
     package internal(set) var displacedLookups: UInt64 = 0
     /// Providers that were in trouble at the last check.
-    var troubled: Set<ProviderID> = []
+    var troubled: Set<RankedID> = []
     var networks = KnownNetworks()
     /// Latest end of the network change under way; questions wait until then. Nil: no change is under way.
     var changingUntil: Instant?
@@ -30,7 +29,6 @@ package struct Resolver {
 
     /// - Parameter seed: seed for the refresh times and for the choice among providers.
     package init(seed: UInt64) {
-        plan = RefreshPlan(seed: seed)
         state = ResolverState(seed: ~seed)
     }
 
@@ -43,17 +41,15 @@ package struct Resolver {
         func consider(_ instant: Instant?) {
             if let instant { earliest = min(instant, earliest ?? instant) }
         }
-        if mayRefresh { consider(plan.nextDeadline) }
+        if mayRefresh { consider(state.plan.nextDeadline) }
         consider(state.shadows.nextDeadline)
         consider(state.verification.nextDeadline)
         consider(state.portal.nextDeadline)
         return earliest
     }
 
-    /// Returns the state changes since the last call, in the order of the settings.
-    package mutating func takeStateChanges(now: Instant) -> [ProviderStateChange] {
-        state.ranking.takeStateChanges(now: now)
-    }
+    /// When a state ends that `statesChanged` has reported; the change is reported by the next event.
+    package var nextStateChange: Instant? { state.ranking.nextStateChange }
 
     /// - Parameter cache: the answers that clients get at this moment.
     package mutating func handle(_ event: Event, now: Instant, cache: inout some KnownAnswers, actions: inout [Action])
@@ -62,10 +58,12 @@ package struct Resolver {
         case .asked(let question, let waiter, let isCacheOnly):
             asked(question, waiter, isCacheOnly: isCacheOnly, cache, now: now)
         case .prefetchDue(let question):
-            if plan.prefetchDue(question, now: now) { refresh(question, RefreshPlan.Prospect(isInUse: true), now: now) }
+            if state.plan.prefetchDue(question, now: now) {
+                refresh(question, RefreshPlan.Prospect(isInUse: true), now: now)
+            }
         case .servedAgain(let question): state.verification.servedAgain(question, now: now)
         case .answeredFromCache(let waiters): answeredFromCache(Set(waiters), now: now)
-        case .requested(let questions): for question in questions { plan.requested(question, now: now) }
+        case .requested(let questions): for question in questions { state.plan.requested(question, now: now) }
         case .restored(let answers): restore(answers, now: now)
         case .forgotten(let scope): forget(scope, now: now)
         case .flushed(let scope): flush(scope, now: now)
@@ -75,19 +73,21 @@ package struct Resolver {
         case .fetchSent(let id): fetchSent(id, now: now)
         case .fetchShared(let id, let answer): fetchShared(id, answer, now: now)
         case .fetchDeferred(let id, let end): fetchDeferred(id, until: end, now: now)
-        case .demandElsewhere(let question, let perSecond): plan.demanded(question, perSecond: perSecond, now: now)
+        case .demandElsewhere(let question, let perSecond):
+            state.plan.demanded(question, perSecond: perSecond, now: now)
         case .evidence(let name, let address): state.verification.evidence(name, address, now: now)
         case .volunteered(let question, let answer, let provider): volunteered(question, answer, provider, now: now)
         case .probeFinished(let id, let result): state.verification.probeFinished(id, result, now: now)
         case .probeRequested(let name, let address, let isCached):
             state.verification.requested(name, address, isCached: isCached, routing.policy.of(name).probes, now: now)
         case .switchedOff(let names): redirect(now: now) { $0.switchedOff = names }
-        case .throttled(let provider, let pause): state.ranking.throttled(provider, for: pause, now: now)
-        case .overQuota(let provider, let end): state.ranking.overQuota(provider, until: end)
+        case .throttled(let provider, let pause): state.ranking.throttled(.provider(provider), for: pause, now: now)
+        case .overQuota(let provider, let end): state.ranking.overQuota(.provider(provider), until: end)
         case .unacknowledged(let provider):
-            state.ranking.unacknowledged(provider)
+            state.ranking.unacknowledged(.provider(provider))
             hurryLookups(now: now)
         case .providerReset(let provider):
+            let provider = provider.map { RankedID.provider($0) }
             state.ranking.reset(provider)
             state.ranking.unserved.forget(provider)
             networks.reset(provider)
@@ -96,7 +96,7 @@ package struct Resolver {
         case .policyChanged(let policy):
             state.portal.forgetQuestions()
             redirect(now: now) { $0.set(policy) }
-            plan.keep(routing.policy.keptQuestions, now: now)
+            state.plan.keep(routing.policy.keptQuestions, now: now)
         case .hostsChanged(let hosts): hostsChanged(hosts, now: now)
         case .leasesChanged(let leases, let names): leasesChanged(leases, new: names, now: now)
         case .redirected(let host): state.portal.redirected(to: host, now: now)
@@ -112,6 +112,8 @@ package struct Resolver {
         endTrials(now: now)
         shortenSilentWaits(now: now)
         repeat { carryOutConsequences(now: now) } while askOtherFamilies(now: now)
+        let changes = state.ranking.reportStates(now: now)
+        if !changes.isEmpty { state.actions.append(.statesChanged(changes)) }
         // Two buffers in turn, so that no event allocates one.
         if actions.isEmpty { swap(&actions, &state.actions) } else { actions += state.actions }
         state.actions.removeAll(keepingCapacity: true)
@@ -153,7 +155,7 @@ package struct Resolver {
         }
         let expired = aged.flatMap { policy.usable($0, now: now) }.flatMap { state.arranged($0, question, now: now) }
         if isCacheOnly { return state.replyFromCache(waiter, expired) }
-        plan.asked(question, now: now)
+        state.plan.asked(question, now: now)
         state.verification.asked(question, now: now)
         lookUp(question, policy, waiter, expired, now: now)
     }
@@ -206,7 +208,7 @@ package struct Resolver {
         _ question: Question, along route: Lookup.Route, _ policy: NamePolicy, for client: ClientID? = nil,
         isRefresh: Bool, now: Instant, _ join: (inout Lookup, inout ResolverState) -> Void
     ) {
-        let records = plan.records(of: question)
+        let records = state.plan.records(of: question)
         let holder = ShareHolder(question.name, client, isKnown: records.providersEnd != nil)
         let number = freeNumbers.popLast() ?? lookups.count
         if number == lookups.count { lookups.append(nil) }
@@ -257,7 +259,7 @@ package struct Resolver {
         guard answer.kind != .ambiguousEmpty, state.isStable || numberOfQuestion[question] != nil else { return }
         let policy = routing.policy(for: question)
         let upstreams = routing.upstreams(for: question, policy, state.ranking, now: now)
-        guard let traits = state.ranking.traits(of: provider),
+        guard let traits = state.ranking.traits(of: .provider(provider)),
             upstreams == .provider(provider) || upstreams.include(traits) && traits.shadowShare == nil,
             let answer = state.heardInBackground(question, answer, policy, from: provider, took: nil, now: now)
         else { return }
@@ -300,7 +302,7 @@ package struct Resolver {
 
     /// Refreshes questions in use that failed, without waiting for the end of their pause.
     mutating func retry(_ questions: [Question], now: Instant) {
-        plan.retry(questions.filter(isPlanned), step: retryStep(for: questions, now: now), now: now)
+        state.plan.retry(questions.filter(isPlanned), step: retryStep(for: questions, now: now), now: now)
     }
 
     mutating func forget(_ scope: QuestionScope, now: Instant) {
@@ -309,7 +311,7 @@ package struct Resolver {
         state.verification.forgotten(scope)
         state.dns64.forgetAnswers()
         networks.forget(scope)
-        plan.removed(now: now, where: scope.contains)
+        state.plan.removed(now: now, where: scope.contains)
         for number in lookups.indices {
             guard let question = lookups[number]?.question, scope.contains(question) else { continue }
             change(number, now: now) { lookup, _ in lookup.forgetExpired() }
@@ -381,30 +383,30 @@ package struct Resolver {
             failures.answered(lookup.question)
             if lookup.isObsolete {
                 // The answer is not cached. The question is refreshed below.
-            } else if lookup.policy.prefetches || plan.isKept(lookup.question) {
+            } else if lookup.policy.prefetches || state.plan.isKept(lookup.question) {
                 let upstreamLatency = learnUpstreamLatency(of: lookup, now: now)
-                plan.learned(
+                state.plan.learned(
                     lookup.question, learned, isRefresh: lookup.isRefresh, upstreamLatency: upstreamLatency,
                     now: now)
             } else {
-                plan.gained(lookup.question)
+                state.plan.gained(lookup.question)
             }
         } else if lookup.hasAnsweredDuringChange {
-            if isPlanned(lookup.question) { plan.failed(lookup.question, retryAt: now) }
+            if isPlanned(lookup.question) { state.plan.failed(lookup.question, retryAt: now) }
         } else if case .finished(.yielded) = lookup.phase {
-            plan.gained(lookup.question)
+            state.plan.gained(lookup.question)
         } else if case .finished(.foundNothingBetter) = lookup.phase {
-            plan.failed(lookup.question, retryAt: now + Bounds.failureCeiling)
+            state.plan.failed(lookup.question, retryAt: now + Bounds.failureCeiling)
         } else if case .finished(.failed(let failure?)) = lookup.phase {
             let retryAt = failures.failed(
                 lookup.question, failure, startedAt: lookup.startedAt, isRefresh: lookup.isRefresh,
                 recheck: lookup.recheck ?? recheckOfCached(lookup.question, lookup.policy, now: now), now: now)
-            if isPlanned(lookup.question) { plan.failed(lookup.question, retryAt: retryAt) }
+            if isPlanned(lookup.question) { state.plan.failed(lookup.question, retryAt: retryAt) }
         }
         guard lookup.isFinished else { return }
         let lacksRoom = lookup.isRefresh && !lookup.hasLearned && lookup.failures.lacksRoom
         if lookup.isObsolete || lacksRoom, isPlanned(lookup.question) {
-            plan.failed(lookup.question, retryAt: now + Bounds.failureFloor)
+            state.plan.failed(lookup.question, retryAt: now + Bounds.failureFloor)
         }
         guard lookup.isRefresh else { return }
         if lookup.hasLearned { refreshes.succeeded += 1 } else { refreshes.failed += 1 }
@@ -428,26 +430,27 @@ package struct Resolver {
 
     /// Returns `stale.recheck` if the cached answer may be served after its expiry.
     private func recheckOfCached(_ question: Question, _ policy: NamePolicy, now: Instant) -> Duration? {
-        guard let end = plan.records(of: question).providersEnd, now < end + .seconds(Int64(policy.stale.maxAgeSeconds))
+        guard let end = state.plan.records(of: question).providersEnd,
+            now < end + .seconds(Int64(policy.stale.maxAgeSeconds))
         else { return nil }
         return policy.stale.recheck
     }
 
     private mutating func popDueRefreshes(_ cache: inout some KnownAnswers, now: Instant) {
         guard mayRefresh else { return }
-        var due = plan.popDue(now)
+        var due = state.plan.popDue(now)
         guard let first = due.first else { return }
         let upstreams = routing.policy(for: first).upstreams
         let provider = state.ranking.best(for: first.kind, among: upstreams, now: now)
         while due.count < Bounds.maxRefreshes - refreshesInFlight {
-            let next = plan.popDue(now)
+            let next = state.plan.popDue(now)
             if next.isEmpty { break }
             due += next
         }
         let batch = provider.flatMap { state.ranking.traits(of: $0) }
         let room = batch.map { ($0.maxNames - due.count % $0.maxNames) % $0.maxNames } ?? 0
-        for question in due + plan.popEarly(now, atMost: room) {
-            let prospect = plan.counted(question, hits: cache.takeHits(question), now: now)
+        for question in due + state.plan.popEarly(now, atMost: room) {
+            let prospect = state.plan.counted(question, hits: cache.takeHits(question), now: now)
             if prospect.wasUsed { refreshes.used += 1 }
             if prospect.isInUse || prospect.isRequested { refresh(question, prospect, now: now) }
         }
@@ -462,24 +465,26 @@ package struct Resolver {
         if let failure = failures.failure(of: question, hasExpired: false, now: now) {
             let hasExpired = recheckOfCached(question, policy, now: now) != nil
             let retryAt = hasExpired ? min(failure.recheckAt, failure.until) : failure.until
-            if retryAt > now { return plan.failed(question, retryAt: retryAt) }
+            if retryAt > now { return state.plan.failed(question, retryAt: retryAt) }
         }
-        guard mayRefresh else { return plan.postponed(question, now: now) }
+        guard mayRefresh else { return state.plan.postponed(question, now: now) }
         let route = route(question, policy, charged: prospect.chargedTo, now: now)
         // Clients have the expired answer, and another request tests whether the provider replies.
         if route.isUnresponsive, !route.isSystemFirst, let first = route.providers.first,
             state.ranking.isTried(first, now),
-            plan.records(of: question).providersEnd != nil
+            state.plan.records(of: question).providersEnd != nil
         {
-            return plan.deferred(question, until: failures.deferred(question, now: now))
+            return state.plan.deferred(question, until: failures.deferred(question, now: now))
         }
         if !route.isSystemFirst, let first = route.providers.first, first != prospect.chargedTo,
             let startAt = state.ranking.spend(on: first, now: now)
         {
-            return plan.charged(question, to: first, from: startAt)
+            return state.plan.charged(question, to: first, from: startAt)
         }
-        if let end = budgetEnd(of: route, now: now) { return plan.deferred(question, until: end, within: .seconds(1)) }
-        guard !route.hasOnlyThrottled else { return plan.failed(question, retryAt: now + Bounds.throttleFloor) }
+        if let end = budgetEnd(of: route, now: now) {
+            return state.plan.deferred(question, until: end, within: .seconds(1))
+        }
+        guard !route.hasOnlyThrottled else { return state.plan.failed(question, retryAt: now + Bounds.throttleFloor) }
         refreshes.started += 1
         begin(question, along: route, policy, isRefresh: true, now: now) { _, _ in }
     }
@@ -500,7 +505,7 @@ package struct Resolver {
         case .news(let news): state.actions.append(.probeNews(news))
         case .awaitAsk(let question, let source): state.actions.append(.awaitAsk(question, source))
         case .rearrange(let question, let answer, let source):
-            state.actions.append(.rearrange(question, answer, source))
+            state.actions.append(.rearrange(question, answer, source, demand: state.countedDemand(of: question)))
             if let number = numberOfQuestion[question] {
                 change(number, now: now) { lookup, _ in lookup.rearranged(answer) }
             }
@@ -560,9 +565,6 @@ package struct Resolver {
     /// Limits of the policy for serving expired answers.
     package func limits(for question: Question) -> Freshness.Limits { routing.policy(for: question).limits }
 
-    /// Queries per second; 0 if the plan does not know the question.
-    package func demand(for question: Question) -> Double { plan.demand(for: question)?.perSecond ?? 0 }
-
     /// Number of answers of a source that contradicted the rule for their name.
     package func contradictions(of source: Source) -> UInt64 { state.contradicting.count(of: source) }
 
@@ -570,11 +572,11 @@ package struct Resolver {
     package func standIns(for reason: StandInReason) -> UInt64 { state.standIns[reason] ?? 0 }
 
     /// Returns the state of the provider; nil if it is unknown.
-    package func state(of provider: ProviderID, now: Instant) -> ProviderState? {
+    package func state(of provider: RankedID, now: Instant) -> ProviderState? {
         state.ranking.state(of: provider, now: now)
     }
 
-    package func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
+    package func estimate(of provider: RankedID, now: Instant) -> ProviderEstimate? {
         state.ranking.estimate(of: provider, now: now)
     }
 

@@ -17,7 +17,7 @@ extension Resolver {
     }
 
     /// Number of a provider's answers that had only addresses that no public name may have.
-    package func privateAnswers(from provider: ProviderID) -> UInt64 { state.privateAnswers[provider] ?? 0 }
+    package func privateAnswers(from provider: ProviderID) -> UInt64 { state.privateAnswers[.provider(provider)] ?? 0 }
 
     /// Returns the aliases that answer the question; nil: its name has none, or the question is about the CNAME record
     /// itself.

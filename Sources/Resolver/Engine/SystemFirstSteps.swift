@@ -5,7 +5,7 @@ import DNSWire
 extension Resolver {
     /// Returns the route of a question under the order in force for its name.
     mutating func route(
-        _ question: Question, _ policy: NamePolicy, charged: ProviderID? = nil, now: Instant
+        _ question: Question, _ policy: NamePolicy, charged: RankedID? = nil, now: Instant
     ) -> Lookup.Route {
         let order = state.orderInForce(for: question, policy, now: now)
         var route = routing.route(

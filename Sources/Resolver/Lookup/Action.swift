@@ -12,14 +12,16 @@ package enum Action: Equatable, Sendable {
     /// End the fetch: its result is no longer wanted.
     case abandon(FetchID)
     /// Cache this answer with the TTLs given.
-    case store(Question, Answer, Source)
+    ///
+    /// - Parameter demand: queries per second.
+    case store(Question, Answer, Source, demand: Double)
     case reply(Waiter, Answer, Source)
     case replyExpired(Waiter, ExpiredAnswer, StaleCause)
     /// Reply without records: SERVFAIL, or YXDOMAIN, with the reason.
     case fail(Waiter, ExtendedError, ResponseCode = .serverFailure)
     /// Replace the cached answer of this source: other addresses or another order, with the same expiry. An entry that
     /// the cache no longer has must not return.
-    case rearrange(Question, Answer, Source)
+    case rearrange(Question, Answer, Source, demand: Double)
     /// Remove all cached answers to this question.
     case remove(Question)
     /// Remove the cached answer of this source.
@@ -34,6 +36,8 @@ package enum Action: Equatable, Sendable {
     /// Record an answer that contradicts the rule for its name.
     indirect case contradicted(ContradictingAnswer)
     case portal(PortalEvent)
+    /// Report these changes, which are in the order of the settings.
+    case statesChanged([ProviderStateChange])
 }
 
 extension LocalReply {

@@ -456,7 +456,7 @@ struct Lookup {
             return providers.makeNextDue(now)
         }
         begin(
-            .provider(provider), until: turn + state.ranking.timeout(of: provider), turnAt: turn, isHedge: isHedge,
+            Upstream(provider), until: turn + state.ranking.timeout(of: provider), turnAt: turn, isHedge: isHedge,
             now: now, &state)
         let beganAt = isSystemFirst ? providersBeganAt ?? now : startedAt
         providersBeganAt = beganAt
@@ -530,10 +530,10 @@ struct Lookup {
     /// - Returns: whether a source was excluded.
     private mutating func askExcludedSource(now: Instant) -> Bool {
         guard let source = held.takeExcludedSource() else { return false }
-        switch source {
-        case .provider(let provider): providers.add(provider, now: now)
-        case .system: system = .waiting(until: now + Bounds.systemHedge)
-        case .local, .fallback: break
+        if let provider = source.ranked {
+            providers.add(provider, now: now)
+        } else if source == .system {
+            system = .waiting(until: now + Bounds.systemHedge)
         }
         return true
     }
@@ -596,9 +596,9 @@ struct Lookup {
 
     /// The provider to which the question is repeated first, and when. A question is repeated once, and again when its
     /// failures can prove that every name fails.
-    private func repeatable(_ ranking: UpstreamRanking, now: Instant) -> (ProviderID, at: Instant)? {
+    private func repeatable(_ ranking: UpstreamRanking, now: Instant) -> (RankedID, at: Instant)? {
         guard mayRepeat(now), !failures.isAboutName, !failures.lacksRoom else { return nil }
-        var earliest: (ProviderID, at: Instant)?
+        var earliest: (RankedID, at: Instant)?
         for (provider, outcome) in failures.outcomes where outcome == .serviceFailed {
             guard ranking.mayAsk(provider, for: question.kind, among: upstreams), !ranking.isBlocked(provider, now),
                 !failures.hasReplied(provider) || ranking.isSuspectedOfFailing(provider),

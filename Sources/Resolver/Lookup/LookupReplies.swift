@@ -32,8 +32,8 @@ extension Lookup {
         if held.unreachable != nil || held.excludedSource != nil, answer.kind == .noData || answer.kind == .noSuchName {
             return leadsNowhere(attempt, answer, now: now, &state)
         }
-        switch attempt.upstream {
-        case .provider(let provider):
+        switch attempt.provider {
+        case let provider?:
             // The provider was removed after the request, and the cache may have been replaced.
             if !state.ranking.knows(provider) { disableCaching() }
             state.answered(attempt, by: provider, now: now)
@@ -43,12 +43,12 @@ extension Lookup {
                 failures.ended(provider, .isEmpty(mayBeUnregistered: isBilled))
                 providers.makeNextDue(now)
             } else {
-                finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &state)
+                finish(with: policy.cache.applied(to: answer), from: attempt.source, now: now, &state)
             }
-        case .system where isSystemName:
+        case nil where isSystemName:
             finish(with: policy.cache.applied(to: answer), from: .system, now: now, &state)
-        case .system where isSystemFirst: systemAnswered(attempt, answer, now: now, &state)
-        case .system: hold(systemAnswer: answer, now: now, &state)
+        case nil where isSystemFirst: systemAnswered(attempt, answer, now: now, &state)
+        case nil: hold(systemAnswer: answer, now: now, &state)
         }
     }
 
@@ -77,13 +77,13 @@ extension Lookup {
     ) {
         held.hold(
             ambiguousEmpty: Answer(negative: .ambiguousEmpty).remarked(.filteredAddresses), attempt.source, now: now)
-        switch attempt.upstream {
-        case .provider(let provider):
+        switch attempt.provider {
+        case let provider?:
             state.answered(attempt, by: provider, now: now)
             failures.ended(provider, .isEmpty(mayBeUnregistered: false))
             state.privateAnswers[provider, default: 0] += 1
             providers.makeNextDue(now)
-        case .system: systemFailed(now: now)
+        case nil: systemFailed(now: now)
         }
     }
 
@@ -93,8 +93,8 @@ extension Lookup {
         _ attempt: Attempt, _ answer: Answer, now: Instant, _ state: inout ResolverState
     ) {
         var answer = policy.cache.applied(to: answer)
-        switch attempt.upstream {
-        case .provider(let provider):
+        switch attempt.provider {
+        case let provider?:
             state.answered(attempt, by: provider, now: now)
             failures.ended(provider, .disproved)
             providers.makeNextDue(now)
@@ -104,7 +104,7 @@ extension Lookup {
             {
                 system = .failed
             }
-        case .system:
+        case nil:
             answer = answer.withTTL(to: Bounds.systemSubstituteTTLSeconds)
             systemFailed(now: now)
         }
@@ -163,7 +163,7 @@ extension Lookup {
     /// replies to other requests, the question fails. If it is silent, its unanswered requests hold the places. The
     /// last request is then queued again until the system resolver's answer is due.
     private mutating func foundNoSlot(
-        _ attempt: Attempt, at provider: ProviderID, now: Instant, _ state: inout ResolverState
+        _ attempt: Attempt, at provider: RankedID, now: Instant, _ state: inout ResolverState
     ) {
         providers.makeNextDue(now)
         // A request that was not sent says nothing about the provider.
@@ -316,7 +316,7 @@ extension Lookup {
         if let provider = providerToRepeat(state.ranking, now: now) {
             // The abandoned request closed its connection. The new one has the remaining time.
             providers.countRepeatedRequest()
-            return begin(.provider(provider), until: giveUpAt, now: now, &state)
+            return begin(Upstream(provider), until: giveUpAt, now: now, &state)
         }
         if askAgain(now: now, state.ranking) { return }
         let standIn = standIn(state.ranking, now: now)
@@ -341,7 +341,7 @@ extension Lookup {
 
     /// Returns the only provider that can be asked, if its request timed out while no other was in flight, and the
     /// clients have no other answer; else nil. Another request in flight would show whether the provider works.
-    private func providerToRepeat(_ ranking: UpstreamRanking, now: Instant) -> ProviderID? {
+    private func providerToRepeat(_ ranking: UpstreamRanking, now: Instant) -> RankedID? {
         guard mayRepeat(now), providers.attempts == 1,
             let provider = failures.timedOut.first, ranking.mayAsk(provider, for: question.kind, among: upstreams)
         else { return nil }
@@ -385,7 +385,7 @@ extension Lookup {
 
     mutating func fail(now: Instant, _ state: inout ResolverState) {
         let failure = failures.reason(
-            isKeptFromView: upstreams == .nameserver(.noneOfView), isPortalSuspected: state.portal.isSuspected,
+            isKeptFromView: upstreams == .nothing(.noneOfView), isPortalSuspected: state.portal.isSuspected,
             hasNoRoute: state.ranking.isCutOff,
             isUnserved: isUnserved(state.ranking, now))
         replyExpired(.failure, &state)

@@ -5,19 +5,19 @@ import DNSWire
 extension Lookup {
     struct Route {
         /// Providers in the order in which they are asked.
-        let providers: [ProviderID]
+        let providers: [RankedID]
         /// Providers whose trial another lookup runs. They are asked after the trial, or if the system resolver fails
         /// too.
-        let trialPending: [ProviderID]
+        let trialPending: [RankedID]
         /// Longest wait for the other lookup's trial: the usual answer time.
         let trialPatience: Duration
         /// Throttled and over-budget providers: asked only if no other provider has an answer.
-        let throttled: [ProviderID]
+        let throttled: [RankedID]
         /// Providers that reject the account: asked only if a client would get a failure.
-        let blocked: [ProviderID]
+        let blocked: [RankedID]
         /// Providers whose quota is used up, or whose budget is used up while the system resolver may answer: not
         /// asked.
-        let usedUp: [ProviderID]
+        let usedUp: [RankedID]
         /// The upstreams allowed when the lookup began.
         let upstreams: NameUpstreams
         let hasSystem: Bool
@@ -25,7 +25,7 @@ extension Lookup {
         private(set) var systemLead: Duration?
         /// The provider that is asked after `systemLead`, because the system resolver is late. Nil: no provider may
         /// hedge, or the system resolver is known to be silent.
-        private(set) var hedge: ProviderID?
+        private(set) var hedge: RankedID?
         /// No provider can be reached.
         let inTrouble: Bool
         /// Some provider may be reached, but none replies to names of this parent.
@@ -57,7 +57,7 @@ extension Lookup {
 
         /// Returns the route without one source.
         func without(_ source: Source) -> Route {
-            let isOther = { (provider: ProviderID) in source != .provider(provider) }
+            let isOther = { (provider: RankedID) in source.ranked != provider }
             return Route(
                 providers: providers.filter(isOther), trialPending: trialPending.filter(isOther),
                 trialPatience: trialPatience, throttled: throttled.filter(isOther),
@@ -70,7 +70,8 @@ extension Lookup {
 
         func includes(_ source: Source) -> Bool {
             switch source {
-            case .provider(let provider): (providers + trialPending + throttled + blocked).contains(provider)
+            case .provider, .nameserver:
+                (providers + trialPending + throttled + blocked).contains { $0 == source.ranked }
             case .system: hasSystem
             case .local, .fallback: false
             }
@@ -137,16 +138,12 @@ extension Lookup {
         /// The request waits for a place at the provider.
         var awaitsPlace = false
 
-        var source: Source {
-            switch upstream {
-            case .provider(let provider): .provider(provider)
-            case .system: .system
-            }
-        }
+        var source: Source { Source(upstream) }
 
         /// When the lookup acts on the request if no reply arrives before.
         var nextDeadline: Instant { turnAt ?? until }
 
-        var provider: ProviderID? { if case .provider(let provider) = upstream { provider } else { nil } }
+        /// The provider or nameserver that is asked; nil for the system resolver.
+        var provider: RankedID? { upstream.ranked }
     }
 }

@@ -6,17 +6,17 @@ import DNSWire
 /// `Bounds.maxProviderAttempts` requests, plus one for each that got no slot.
 struct ProviderQueue {
     /// The providers to ask, best first.
-    private(set) var untried: ArraySlice<ProviderID>
+    private(set) var untried: ArraySlice<RankedID>
     /// Providers whose trial another lookup runs: asked after the trial, or if the system resolver does not stand in.
-    private var trialPending: [ProviderID]
+    private var trialPending: [RankedID]
     /// The instant until which the providers in `trialPending` wait for the trial; nil: no wait.
     private(set) var trialUntil: Instant?
     /// Throttled and over-budget providers: asked only if no other provider has an answer.
-    private var throttled: [ProviderID]
+    private var throttled: [RankedID]
     /// Providers that reject the account: asked only if a client would get a failure.
-    private var blocked: [ProviderID]
+    private var blocked: [RankedID]
     /// Providers whose budget or quota was used up when they were due.
-    private var usedUp: [ProviderID] = []
+    private var usedUp: [RankedID] = []
     private var attemptsLeft = Bounds.maxProviderAttempts
     /// Providers of last resort are among `untried`.
     private(set) var areLastResorts = false
@@ -24,7 +24,7 @@ struct ProviderQueue {
     private(set) var nextAt: Instant?
     /// The provider to be asked at `nextAt` because an earlier one is late. Nil: the first of `untried`, after a
     /// failure.
-    private var hedge: ProviderID?
+    private var hedge: RankedID?
 
     /// - Parameter begin: when the first provider is asked.
     init(_ route: Lookup.Route, isRefresh: Bool, at begin: Instant, now: Instant) {
@@ -48,15 +48,15 @@ struct ProviderQueue {
     var hasBlocked: Bool { !blocked.isEmpty }
     var hasTrialPending: Bool { !trialPending.isEmpty }
     /// Providers that may be asked although there is an expired answer: all but the blocked ones.
-    var askedBeforeExpired: [ProviderID] { untried + trialPending + throttled }
-    func includes(_ provider: ProviderID) -> Bool { untried.contains(provider) || throttled.contains(provider) }
+    var askedBeforeExpired: [RankedID] { untried + trialPending + throttled }
+    func includes(_ provider: RankedID) -> Bool { untried.contains(provider) || throttled.contains(provider) }
     var attempts: Int { Bounds.maxProviderAttempts - attemptsLeft }
     var mayAskLastResort: Bool { attemptsLeft > 0 && trialPending.isEmpty }
 
     // MARK: the next provider
 
     /// The provider that is asked at `nextAt`.
-    var next: ProviderID? { hedge ?? untried.first }
+    var next: RankedID? { hedge ?? untried.first }
 
     /// Takes the next provider to ask; nil if there is none.
     ///
@@ -65,7 +65,7 @@ struct ProviderQueue {
     ///   - upstreams: the upstreams of the name. The settings may have changed since the lookup began.
     mutating func popNext(
         _ ranking: UpstreamRanking, for kind: QuestionKind, among upstreams: NameUpstreams
-    ) -> (provider: ProviderID, isHedge: Bool)? {
+    ) -> (provider: RankedID, isHedge: Bool)? {
         if !untried.allSatisfy({ ranking.mayAsk($0, for: kind, among: upstreams) }) {
             untried.removeAll { !ranking.mayAsk($0, for: kind, among: upstreams) }
         }
@@ -116,7 +116,7 @@ struct ProviderQueue {
 
     var isHedgeHeld: Bool { hedge != nil && nextAt == nil }
 
-    mutating func takeUsedUp() -> [ProviderID] {
+    mutating func takeUsedUp() -> [RankedID] {
         guard !usedUp.isEmpty else { return [] }
         defer { usedUp = [] }
         return usedUp
@@ -125,7 +125,7 @@ struct ProviderQueue {
     mutating func countRepeatedRequest() { attemptsLeft -= 1 }
 
     /// Asks a provider again at this instant.
-    mutating func `repeat`(_ provider: ProviderID, at instant: Instant) {
+    mutating func `repeat`(_ provider: RankedID, at instant: Instant) {
         untried.append(provider)
         attemptsLeft += 1
         hedge = nil
@@ -134,13 +134,13 @@ struct ProviderQueue {
 
     // MARK: changes
 
-    mutating func add(_ provider: ProviderID, now: Instant) {
+    mutating func add(_ provider: RankedID, now: Instant) {
         untried.append(provider)
         if nextAt == nil { makeNextDue(now) }
     }
 
     /// Queues a provider again whose request got no place: it is asked after a pause.
-    mutating func requeue(_ provider: ProviderID, now: Instant) {
+    mutating func requeue(_ provider: RankedID, now: Instant) {
         makeNextDue(now + Bounds.placeCheck)
         untried.append(provider)
         attemptsLeft += 1
@@ -155,7 +155,7 @@ struct ProviderQueue {
 
     /// Makes a provider a last resort whose request was not sent, and asks the next one. A provider that was a last
     /// resort already is not asked again.
-    mutating func spare(_ provider: ProviderID, now: Instant) {
+    mutating func spare(_ provider: RankedID, now: Instant) {
         makeNextDue(now)
         guard !areLastResorts else { return }
         throttled.append(provider)
@@ -176,7 +176,7 @@ struct ProviderQueue {
         blocked = []
     }
 
-    mutating func removeAll(where isMeant: (ProviderID) -> Bool) {
+    mutating func removeAll(where isMeant: (RankedID) -> Bool) {
         untried.removeAll(where: isMeant)
         trialPending.removeAll(where: isMeant)
         throttled.removeAll(where: isMeant)
@@ -204,7 +204,7 @@ struct ProviderQueue {
         guard let until = trialUntil, until <= now || !trialPending.contains(where: { ranking.isOnTrial($0, now) })
         else { return false }
         trialUntil = nil
-        let mayAnswer = { (provider: ProviderID) in
+        let mayAnswer = { (provider: RankedID) in
             !ranking.isInTrouble(provider, now) || ranking.isAsked(provider) && !ranking.isOnTrial(provider, now)
         }
         let ready = trialPending.filter(mayAnswer)

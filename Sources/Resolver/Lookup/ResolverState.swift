@@ -5,12 +5,13 @@ import PublicSuffix
 
 struct ResolverState {
     var ranking: UpstreamRanking
+    var plan: RefreshPlan
     var actions: [Action] = []
     /// Fetches that the current event began and ended, for the resolver's tables.
     var begun: [FetchID] = []
     var ended: [FetchID] = []
     var learned: Learned?
-    var privateAnswers: [ProviderID: UInt64] = [:]
+    var privateAnswers: [RankedID: UInt64] = [:]
     var contradicting = ContradictingAnswers()
     var shadows = ShadowFetches()
     var substitutes = Substitutes()
@@ -30,8 +31,9 @@ struct ResolverState {
     var standIns: [StandInReason: UInt64] = [:]
     private var nextFetch: UInt64 = 0
 
-    /// - Parameter seed: seed for the choice among providers and addresses.
+    /// - Parameter seed: seed for the refresh times, and for the choice among providers and addresses.
     init(seed: UInt64) {
+        plan = RefreshPlan(seed: ~seed)
         ranking = UpstreamRanking(seed: seed)
         verification = Verification(seed: seed &+ 1)
     }
@@ -46,7 +48,7 @@ struct ResolverState {
         if let provider = attempt.provider { attempt.silentAfter = ranking.overdueAfter(provider) }
         if let turnAt, turnAt > now {
             (attempt.isSent, attempt.hasWaited, attempt.turnAt) = (false, true, turnAt)
-        } else if case .provider(let provider) = upstream {
+        } else if let provider = attempt.provider {
             ranking.begun(provider, domain, isCharged: turnAt != nil, now: now)
         }
         return attempt
@@ -72,11 +74,11 @@ struct ResolverState {
 
     mutating func end(_ attempt: Lookup.Attempt, isHeard: Bool, now: Instant) {
         ended.append(attempt.id)
-        guard attempt.isSent, case .provider(let provider) = attempt.upstream else { return }
+        guard attempt.isSent, let provider = attempt.provider else { return }
         ranking.ended(provider, attempt.domain, isHeard: isHeard, now: now)
     }
 
-    mutating func answered(_ attempt: Lookup.Attempt, by provider: ProviderID, now: Instant) {
+    mutating func answered(_ attempt: Lookup.Attempt, by provider: RankedID, now: Instant) {
         guard attempt.isSent else { return }
         ranking.answered(provider, after: attempt.startedAt.duration(to: now), now: now)
     }
@@ -109,10 +111,13 @@ struct ResolverState {
         verification.kept(
             question, answer, from: source, policy.probes, isInUse: isInUse, isDoubted: isDoubted, now: now)
         let arranged = verification.arranged(question, answer, now: now)
-        actions.append(.store(question, arranged, source))
+        actions.append(.store(question, arranged, source, demand: countedDemand(of: question)))
         dns64.learned(question, answer, from: source, now: now)
         return arranged
     }
+
+    /// Queries per second when they were counted last; 0 if the plan does not know the question.
+    func countedDemand(of question: Question) -> Double { plan.demand(for: question)?.perSecond ?? 0 }
 
     /// Removes a source's answer from the cache.
     mutating func withdraw(_ question: Question, from source: Source) {
@@ -151,24 +156,26 @@ struct ResolverState {
 
     /// Starts the background measurements of a new lookup.
     mutating func beginBackground(
-        _ question: Question, _ first: ProviderID, among upstreams: NameUpstreams, now: Instant
+        _ question: Question, _ first: RankedID, among upstreams: NameUpstreams, now: Instant
     ) {
         portal.asked(question, among: upstreams)
         for provider in ranking.begunLookup(with: first, for: question, among: upstreams, now: now) {
-            guard shadows.hasRoom, let traits = ranking.traits(of: provider),
+            guard shadows.hasRoom, let traits = ranking.traits(of: .provider(provider)),
                 // A provider that was removed and added again may still have a fetch in flight.
                 traits.shadowShare != nil || !shadows.areAsking(provider)
             else { continue }
-            _ = beginShadow(question, traits, now: now)
+            _ = beginShadow(question, provider, traits, now: now)
         }
     }
 
-    private mutating func beginShadow(_ question: Question, _ traits: ProviderTraits, now: Instant) -> FetchID {
+    private mutating func beginShadow(
+        _ question: Question, _ provider: ProviderID, _ traits: ProviderTraits, now: Instant
+    ) -> FetchID {
         let id = nextID()
         let domain = question.name.registrableDomain
-        ranking.begun(traits.id, domain, now: now)
-        shadows.begin(id, question, traits, of: domain, now: now)
-        actions.append(.shadow(id, question, traits.id))
+        ranking.begun(.provider(provider), domain, now: now)
+        shadows.begin(id, question, provider, traits, of: domain, now: now)
+        actions.append(.shadow(id, question, provider))
         return id
     }
 
@@ -179,30 +186,31 @@ struct ResolverState {
         _ id: FetchID, _ result: FetchResult, now: Instant
     ) -> ShadowFetches.Pending? {
         guard let fetch = shadows.finished(id, result) else { return nil }
+        let (provider, name) = (RankedID.provider(fetch.provider), fetch.question.name)
         heard(.provider(fetch.provider), result, of: fetch.domain, now: now)
         portal.trialEnded(id)
-        ranking.ended(fetch.provider, fetch.domain, isHeard: result.isHeard, now: now)
+        ranking.ended(provider, fetch.domain, isHeard: result.isHeard, now: now)
         switch result {
         case .success:
-            ranking.answered(fetch.provider, after: fetch.startedAt.duration(to: now), now: now)
-            ranking.unserved.answered(fetch.question.name, by: fetch.provider)
+            ranking.answered(provider, after: fetch.startedAt.duration(to: now), now: now)
+            ranking.unserved.answered(name, by: provider)
         case .nameFailed(let failure):
-            replied(failure, fetch.question.name, of: fetch.domain, by: fetch.provider, now: now)
+            replied(failure, name, of: fetch.domain, by: provider, now: now)
         case .notServed:
-            ranking.replied(fetch.provider, now: now)
-            ranking.unserved.refused(fetch.question.name, by: fetch.provider, now: now)
-        case .omitted: ranking.replied(fetch.provider, now: now)
+            ranking.replied(provider, now: now)
+            ranking.unserved.refused(name, by: provider, now: now)
+        case .omitted: ranking.replied(provider, now: now)
         case .failure(let failure):
             ranking.failed(
-                fetch.provider, failure, isOfService: isOfService(failure, at: .provider(fetch.provider), now: now),
-                for: fetch.question.name, of: fetch.domain, startedAt: fetch.startedAt, now: now)
+                provider, failure, isOfService: isOfService(failure, at: .provider(fetch.provider), now: now),
+                for: name, of: fetch.domain, startedAt: fetch.startedAt, now: now)
         }
         return fetch
     }
 
     /// Records a provider's error reply.
     mutating func replied(
-        _ failure: NameFailure, _ name: Name, of domain: Name, by provider: ProviderID, now: Instant
+        _ failure: NameFailure, _ name: Name, of domain: Name, by provider: RankedID, now: Instant
     ) {
         if failure.isAboutName {
             ranking.replied(provider, now: now)
@@ -232,8 +240,8 @@ struct ResolverState {
         for fetch in shadows.popDue(now) {
             actions.append(.abandon(fetch.id))
             portal.trialEnded(fetch.id)
-            ranking.ended(fetch.provider, fetch.domain, isHeard: false, now: now)
-            ranking.failed(fetch.provider, .timeout, of: fetch.domain, startedAt: fetch.startedAt, now: now)
+            ranking.ended(.provider(fetch.provider), fetch.domain, isHeard: false, now: now)
+            ranking.failed(.provider(fetch.provider), .timeout, of: fetch.domain, startedAt: fetch.startedAt, now: now)
         }
     }
 
@@ -266,13 +274,16 @@ struct ResolverState {
             // A request in flight tells as much as a trial.
             let trial = portal.takeTrial(
                 now: now,
-                mayAsk: { !ranking.isThrottled($0, now) && !ranking.isAsked($0) && !shadows.areAsking($0) }),
-            let traits = ranking.traits(of: trial.provider)
+                mayAsk: {
+                    !ranking.isThrottled(.provider($0), now) && !ranking.isAsked(.provider($0))
+                        && !shadows.areAsking($0)
+                }),
+            let traits = ranking.traits(of: .provider(trial.provider))
         else { return }
         // Every provider supports A.
         let ordinary = Question(trial.question.name, .a, from: trial.question.clients)
         let question = traits.supports(trial.question.kind) ? trial.question : ordinary
-        portal.trialBegan(beginShadow(question, traits, now: now))
+        portal.trialBegan(beginShadow(question, trial.provider, traits, now: now))
     }
 
     /// Abandons background fetches without recording failures.
@@ -280,7 +291,7 @@ struct ResolverState {
         for fetch in shadows.drop(where: isMeant) {
             portal.trialEnded(fetch.id)
             actions.append(.abandon(fetch.id))
-            ranking.ended(fetch.provider, fetch.domain, isHeard: false, now: now)
+            ranking.ended(.provider(fetch.provider), fetch.domain, isHeard: false, now: now)
         }
     }
 
@@ -322,18 +333,18 @@ struct ResolverState {
     // MARK: credibility
 
     mutating func recordConfirmed(_ source: Source, about name: Name, now: Instant) {
-        switch source {
-        case .provider(let provider): ranking.recordConfirmed(provider, about: name, now: now)
-        case .system: systemCredibility.recordConfirmed(about: name, now: now)
-        case .local, .fallback: break
+        if let provider = source.ranked {
+            ranking.recordConfirmed(provider, about: name, now: now)
+        } else if source == .system {
+            systemCredibility.recordConfirmed(about: name, now: now)
         }
     }
 
     mutating func recordForged(_ source: Source, about name: Name, now: Instant) {
-        switch source {
-        case .provider(let provider): ranking.recordForged(provider, about: name, now: now)
-        case .system: systemCredibility.recordForged(about: name, now: now)
-        case .local, .fallback: break
+        if let provider = source.ranked {
+            ranking.recordForged(provider, about: name, now: now)
+        } else if source == .system {
+            systemCredibility.recordForged(about: name, now: now)
         }
     }
 

@@ -129,7 +129,7 @@ struct Routing {
     ///   - charged: the provider whose budget was charged for the question. It goes first unless it is failing.
     ///   - systemLead: as in `Lookup.Route`, if there is a system resolver; nil: the providers go first.
     func route(
-        _ question: Question, _ policy: NamePolicy, charged: ProviderID? = nil, systemLead: Duration? = nil,
+        _ question: Question, _ policy: NamePolicy, charged: RankedID? = nil, systemLead: Duration? = nil,
         _ ranking: inout UpstreamRanking, now: Instant
     ) -> Lookup.Route {
         let upstreams = upstreams(for: question, policy, ranking, now: now)
@@ -138,14 +138,15 @@ struct Routing {
         }
         let usedUp = spared.filter { ranking.isUsedUp($0, now) }
         let blocked = spared.filter { ranking.isBlocked($0, now) && !usedUp.contains($0) }
-        var order: [ProviderID] = []
+        var order: [RankedID] = []
         switch upstreams {
         case .system: break
-        case .providers, .owners, .nameserver: order = ranking.choose(for: question.kind, among: upstreams, now: now)
+        case .providers, .owners, .nameserver, .nothing:
+            order = ranking.choose(for: question.kind, among: upstreams, now: now)
         case .provider(let only):
             let isAsked =
-                spared.isEmpty && ranking.mayAsk(only, for: question.kind, among: upstreams)
-            order = isAsked ? [only] : []
+                spared.isEmpty && ranking.mayAsk(.provider(only), for: question.kind, among: upstreams)
+            order = isAsked ? [.provider(only)] : []
         }
         order.removeAll { ranking.unserved.isPaused(question.name, at: $0, now) }
         if let charged, let index = order.firstIndex(of: charged), !ranking.isInTrouble(charged, now),
@@ -153,7 +154,7 @@ struct Routing {
         {
             order.insert(order.remove(at: index), at: 0)
         }
-        let mayUseSystem = hasSystem && !upstreams.isNameserver
+        let mayUseSystem = hasSystem && !upstreams.areFinal
         let lead = mayUseSystem && upstreams != .system ? systemLead : nil
         let hasSystem = mayUseSystem && (upstreams == .system || lead != nil || policy.standsIn != .never)
         // A trial tests whether a failed provider has recovered. The trial waits for it no longer than other lookups
@@ -176,7 +177,7 @@ struct Routing {
 
     /// Whether every provider that a lookup would ask is silent to names of the name's parent.
     private func areSilent(
-        _ providers: [ProviderID], to name: Name, _ ranking: UpstreamRanking, _ now: Instant
+        _ providers: [RankedID], to name: Name, _ ranking: UpstreamRanking, _ now: Instant
     ) -> Bool {
         let parent = ShareHolder.parent(of: name)
         return providers.prefix(Bounds.maxProviderAttempts).allSatisfy { ranking.isSilent($0, to: parent, now) }
@@ -207,8 +208,8 @@ struct Routing {
     func direction(
         of question: Question, _ policy: NamePolicy, _ ranking: UpstreamRanking, now: Instant
     ) -> Direction {
-        if isOfFormerView(question) { return Direction(upstreams: .nameserver(.none), grounds: .rule) }
-        guard !policy.upstreams.isNameserver else { return policy.direction }
+        if isOfFormerView(question) { return Direction(upstreams: .nothing(.removed), grounds: .rule) }
+        guard !policy.upstreams.areFinal else { return policy.direction }
         guard place(of: question, now: now) == .anywhere else {
             return Direction(upstreams: .system, grounds: .specialName)
         }

@@ -56,7 +56,7 @@ extension Lookup {
         return reason
     }
 
-    private func isUnreachable(_ provider: ProviderID, _ ranking: UpstreamRanking, _ now: Instant) -> Bool {
+    private func isUnreachable(_ provider: RankedID, _ ranking: UpstreamRanking, _ now: Instant) -> Bool {
         ranking.isUnreached(provider, now) || ranking.isSilent(provider, to: holder.parent, now)
     }
 
@@ -67,7 +67,7 @@ extension Lookup {
 
     /// Whether all providers that the lookup waits for, or may still ask before it gives an expired answer, satisfy
     /// `isSuch`; false if there are none.
-    func awaitsOnly(_ isSuch: (ProviderID) -> Bool) -> Bool {
+    func awaitsOnly(_ isSuch: (RankedID) -> Bool) -> Bool {
         let awaited = running.compactMap(\.provider) + providers.askedBeforeExpired
         return !awaited.isEmpty && awaited.allSatisfy(isSuch)
     }

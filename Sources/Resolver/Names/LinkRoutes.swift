@@ -8,7 +8,7 @@ package struct LinkRoutes: Equatable, Sendable {
         /// The name of the link.
         package let link: String
         /// The ID of the link's nameservers; nil if the link has ended.
-        package let nameserver: ProviderID?
+        package let nameserver: NameserverID?
         package let servers: [Nameserver]
         let rank: LinkRank
     }
@@ -18,7 +18,7 @@ package struct LinkRoutes: Equatable, Sendable {
     package static let none = LinkRoutes(LinkDomains()) { _ in nil }
 
     /// - Parameter nameserver: returns the ID of a link's nameservers, by the link's name.
-    package init(_ domains: LinkDomains, nameserver: (String) -> ProviderID?) {
+    package init(_ domains: LinkDomains, nameserver: (String) -> NameserverID?) {
         for rank in LinkRank.allCases.reversed() {
             for link in domains.links where link.rank == rank {
                 let owner = Owner(
@@ -66,10 +66,10 @@ package struct LinkRoutes: Equatable, Sendable {
         ownerOfDomain.filter { !isReserved($0.key, $0.value.rank == .tunnel) }.keys.sorted()
     }
 
-    /// Returns the upstreams of a rule, with the link in the place of `noLink`.
+    /// Returns the upstreams of a rule. The nameservers of the name's link take the place of `link`.
     func upstreams(_ upstreams: NameUpstreams, of name: Name) -> NameUpstreams {
         guard upstreams == .link else { return upstreams }
-        return .nameserver(owner(of: name)?.owner.nameserver ?? .noLink)
+        return owner(of: name)?.owner.nameserver.map { .nameserver($0) } ?? .link
     }
 
     /// Returns the domains that other nameservers answer for.
@@ -79,14 +79,4 @@ package struct LinkRoutes: Equatable, Sendable {
             ownerOfDomain[$0]?.nameserver != other.ownerOfDomain[$0]?.nameserver
         }.sorted()
     }
-}
-
-extension ProviderID {
-    /// Stands for the nameservers of a name's link. No provider has this ID, so that a name without a link fails.
-    package static let noLink = ProviderID(.min)
-}
-
-extension NameUpstreams {
-    /// The upstreams of a rule for links.
-    package static let link = NameUpstreams.nameserver(.noLink)
 }

@@ -55,8 +55,8 @@ package struct Policy: Equatable, Sendable {
 
     /// A digest of the terms of acceptance, equal in every process; nil if there are none.
     ///
-    /// - Parameter nameserver: returns a text for a nameserver.
-    package func acceptanceDigest(_ nameserver: (ProviderID) -> String) -> String? {
+    /// - Parameter nameserver: returns a text for a nameserver; nil for one that does not exist.
+    package func acceptanceDigest(_ nameserver: (NameserverID?) -> String) -> String? {
         let terms = rules.acceptanceTerms(nameserver)
         guard !terms.isEmpty else { return nil }
         var digest = StableDigest()
@@ -129,7 +129,7 @@ package struct Policy: Equatable, Sendable {
 
     private func direction(of name: Name, _ rule: Rule?) -> Direction {
         let account = account(of: name)
-        if account == nil, let upstreams = rule?.upstreams, upstreams.isNameserver {
+        if account == nil, let upstreams = rule?.upstreams, upstreams.areFinal {
             return Direction(upstreams: links.upstreams(upstreams, of: name), grounds: .rule)
         }
         if isSystemOnly { return keptFromProviders(rule, .systemOnly) }
@@ -145,14 +145,14 @@ package struct Policy: Equatable, Sendable {
         guard providers != nil, rule?.upstreams != .system else {
             return Direction(upstreams: .system, grounds: grounds)
         }
-        return Direction(upstreams: .nameserver(.noneOfView), grounds: grounds)
+        return Direction(upstreams: .nothing(.noneOfView), grounds: grounds)
     }
 
     /// Names of an account, and of a rule with a provider, are asked of that provider first. An order in the rule has
     /// precedence.
     private func order(by rule: Rule, _ upstreams: NameUpstreams) -> UpstreamOrder {
         switch upstreams {
-        case .system, .nameserver: .providersFirst
+        case .system, .nameserver, .nothing: .providersFirst
         case ordinary: rule.terms.order ?? order
         case .provider, .owners, .providers: rule.terms.order ?? .providersFirst
         }
@@ -161,26 +161,26 @@ package struct Policy: Equatable, Sendable {
     /// Allows private addresses by the operator's rule for the name, and for names of the local network. A name that
     /// goes to the system resolver for another reason, such as an unsupported type, keeps the filter.
     private func allowsPrivate(_ name: Name, _ rule: Rule, _ upstreams: NameUpstreams) -> Bool {
-        rule.terms.allowPrivate ?? (rule.upstreams == .system || upstreams.isNameserver)
+        rule.terms.allowPrivate ?? (rule.upstreams == .system || upstreams.areFinal)
             || LocalNames.isOfLocalNetwork(name)
     }
 
     func of(_ name: Name) -> NamePolicy {
         let found = rules.rule(for: name)
         let direction = direction(of: name, found)
-        let isNameserver = direction.upstreams.isNameserver
-        if !isNameserver, let exceptions, exceptions.cover(name) {
+        let isFinal = direction.upstreams.areFinal
+        if !isFinal, let exceptions, exceptions.cover(name) {
             return NamePolicy(ofPortalNames: stale, allowsPrivate: exceptions.mayBePrivate(name), nat64Prefixes)
         }
         var rule = found ?? Rule()
         // Names inside a network often have certificates of an authority of their own.
-        if isNameserver, rule.terms.connect == nil { rule.terms.probe = rule.terms.probe ?? false }
+        if isFinal, rule.terms.connect == nil { rule.terms.probe = rule.terms.probe ?? false }
         let terms = rule.terms
         let limits = Freshness.Limits(
             maxAgeSeconds: terms.stale ?? true ? stale.maxAgeSeconds : 0, allowsNegative: terms.staleNegative ?? false)
         let order = order(by: rule, direction.upstreams)
         return NamePolicy(
-            direction: direction, terms: terms, standsIn: isNameserver ? .never : terms.standsIn ?? standsIn,
+            direction: direction, terms: terms, standsIn: isFinal ? .never : terms.standsIn ?? standsIn,
             order: order, systemPatience: systemPatience,
             allowsPrivate: allowsPrivate(name, rule, direction.upstreams), cache: cache.with(terms),
             limits: limits, stale: stale, prefetches: terms.prefetch ?? prefetches,

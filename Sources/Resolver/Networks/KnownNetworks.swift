@@ -48,7 +48,7 @@ struct KnownNetworks {
     mutating func forget(_ key: NetworkID) { pasts.removeAll { $0.key == key } }
 
     /// - Parameter provider: the provider to reset; nil: all providers.
-    mutating func reset(_ provider: ProviderID?) {
+    mutating func reset(_ provider: RankedID?) {
         for index in pasts.indices {
             pasts[index].providers.removeAll { provider == nil || $0.traits.id == provider }
         }

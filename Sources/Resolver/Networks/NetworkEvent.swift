@@ -14,5 +14,5 @@ package enum NetworkEvent: Equatable, Sendable {
     /// The network was evicted, and its state is no longer needed.
     case forgotten(NetworkID)
     /// The providers without a route to any of their addresses.
-    case unreachable(Set<ProviderID>)
+    case unreachable(Set<RankedID>)
 }

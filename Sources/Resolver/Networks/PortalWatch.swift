@@ -47,7 +47,7 @@ struct PortalWatch {
     private var watched: [Watched] = []
     private var hasSystem = false
     /// Providers without a route. Their missing replies say nothing about a portal.
-    private var unreachable: Set<ProviderID> = []
+    private var unreachable: Set<RankedID> = []
     private var systemAnsweredAt: Instant?
     /// The host of the last redirect before a suspicion; it may be the portal's.
     private var redirect: (host: Name, at: Instant)?
@@ -96,8 +96,9 @@ struct PortalWatch {
 
     mutating func keep(_ providers: [ProviderTraits], hasSystem: Bool, now: Instant) {
         let old = watched
-        watched = providers.filter { $0.shadowShare == nil && !$0.isNameserver }.map { traits in
-            let new = Watched(id: traits.id, verifies: traits.verifies, hasOwnNames: traits.hasOwnNames)
+        watched = providers.compactMap { traits in
+            guard traits.shadowShare == nil, let id = traits.id.provider else { return nil }
+            let new = Watched(id: id, verifies: traits.verifies, hasOwnNames: traits.hasOwnNames)
             return old.first { $0.isSame(as: new) } ?? new
         }
         questions = questions.filter { question in
@@ -140,6 +141,7 @@ struct PortalWatch {
         case (.system, .success): systemAnsweredAt = now
         case (.system, .failure): return
         case (.system, .nameFailed), (.system, .notServed), (.system, .omitted): return
+        case (.nameserver, _): break
         case (.provider(let provider), .success): spoke(provider, isProven: true, now: now)
         case (.provider(let provider), .nameFailed), (.provider(let provider), .notServed),
             (.provider(let provider), .omitted):
@@ -212,7 +214,7 @@ struct PortalWatch {
         suspicion.tryAt = now + Bounds.portalTrialPause
         phase = .suspected(suspicion)
         let candidates = watched.compactMap { provider -> (question: Question, provider: ProviderID)? in
-            guard !unreachable.contains(provider.id), mayAsk(provider.id) else { return nil }
+            guard !unreachable.contains(.provider(provider.id)), mayAsk(provider.id) else { return nil }
             return question(for: provider).map { ($0, provider.id) }
         }
         guard !candidates.isEmpty else { return nil }
@@ -252,7 +254,7 @@ struct PortalWatch {
         case .resting, .clear: break
         }
         guard hasSystem, watched.contains(where: { $0.hinderedAt != nil }) else { return }
-        let reachable = watched.filter { !unreachable.contains($0.id) }
+        let reachable = watched.filter { !unreachable.contains(.provider($0.id)) }
         let hindered = reachable.compactMap(\.hinderedAt)
         guard let first = hindered.min(), hindered.count == reachable.count,
             now - first <= Bounds.portalSignLife,

@@ -54,7 +54,7 @@ struct RefreshPlan {
         /// The provider whose refresh budget was charged for this question, and when the refresh may start. A refresh
         /// before that time is charged again. Kept per question, so that one provider's budget delays no refresh at
         /// another.
-        var charge: (to: ProviderID, from: Instant)?
+        var charge: (to: RankedID, from: Instant)?
         /// The last answer was learned on another network, and none is cached for the current one.
         var isElsewhere = false
         /// When the provider's records in the cache expire; nil: there are none, or the provider's answer was negative.
@@ -320,7 +320,7 @@ struct RefreshPlan {
     }
 
     /// Schedules the refresh of a question in use for the time at which its budget share is available.
-    mutating func charged(_ question: Question, to provider: ProviderID, from instant: Instant) {
+    mutating func charged(_ question: Question, to provider: RankedID, from instant: Instant) {
         guard let number = numberOf[question] else { return }
         entries[number].isPostponed = true
         entries[number].charge = (provider, instant)
@@ -409,7 +409,7 @@ struct RefreshPlan {
         /// The operator requested the question or keeps it fresh, in use or not.
         var isRequested = false
         /// The provider that was already charged for the refresh.
-        var chargedTo: ProviderID?
+        var chargedTo: RankedID?
         /// The current answer was prefetched and then read.
         var wasUsed = false
     }

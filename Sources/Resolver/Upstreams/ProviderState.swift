@@ -35,7 +35,7 @@ package struct ProviderEstimate: Equatable, Sendable {
 }
 
 package struct ProviderStateChange: Equatable, Sendable {
-    package let provider: ProviderID
+    package let upstream: RankedID
     package let from: ProviderState
     package let to: ProviderState
 }

@@ -39,18 +39,19 @@ struct ShadowFetches {
     func counts(of provider: ProviderID) -> ShadowCounts { countsOf[provider] ?? ShadowCounts() }
 
     mutating func keep(_ providers: [ProviderTraits]) {
-        countsOf = countsOf.filter { known in providers.contains { $0.id == known.key } }
+        countsOf = countsOf.filter { known in providers.contains { $0.id == .provider(known.key) } }
     }
 
     mutating func begin(
-        _ id: FetchID, _ question: Question, _ provider: ProviderTraits, of domain: Name, now: Instant
+        _ id: FetchID, _ question: Question, _ provider: ProviderID, _ traits: ProviderTraits, of domain: Name,
+        now: Instant
     ) {
-        let isCompared = provider.shadowShare != nil
-        if isCompared { countsOf[provider.id, default: ShadowCounts()].asked += 1 }
+        let isCompared = traits.shadowShare != nil
+        if isCompared { countsOf[provider, default: ShadowCounts()].asked += 1 }
         pending.append(
             Pending(
-                id: id, question: question, provider: provider.id, domain: domain, startedAt: now,
-                timeout: provider.timeout, isCompared: isCompared))
+                id: id, question: question, provider: provider, domain: domain, startedAt: now,
+                timeout: traits.timeout, isCompared: isCompared))
     }
 
     /// - Returns: the fetch; nil if it is unknown or has ended before.

@@ -9,7 +9,7 @@ import DNSWire
 struct UnservedNames {
     private struct Key: Hashable {
         let name: Name
-        let provider: ProviderID
+        let provider: RankedID
     }
 
     private struct Entry {
@@ -30,20 +30,20 @@ struct UnservedNames {
     var count: Int { entries.count }
 
     /// When the provider may be asked for the name again; nil: now.
-    func pauseEnd(of name: Name, at provider: ProviderID, _ now: Instant) -> Instant? {
+    func pauseEnd(of name: Name, at provider: RankedID, _ now: Instant) -> Instant? {
         guard !entries.isEmpty, let entry = entries[Key(name: name, provider: provider)], now < entry.until else {
             return nil
         }
         return entry.until
     }
 
-    func isPaused(_ name: Name, at provider: ProviderID, _ now: Instant) -> Bool {
+    func isPaused(_ name: Name, at provider: RankedID, _ now: Instant) -> Bool {
         pauseEnd(of: name, at: provider, now) != nil
     }
 
     /// Records a refusal. Refusals during a pause are replies to requests from before it, such as for the other address
     /// family.
-    mutating func refused(_ name: Name, by provider: ProviderID, now: Instant) {
+    mutating func refused(_ name: Name, by provider: RankedID, now: Instant) {
         let key = Key(name: name, provider: provider)
         guard var entry = entries[key] else {
             let place = enter(key)
@@ -56,7 +56,7 @@ struct UnservedNames {
         entries[key] = entry
     }
 
-    mutating func answered(_ name: Name, by provider: ProviderID) {
+    mutating func answered(_ name: Name, by provider: RankedID) {
         if !entries.isEmpty { remove(Key(name: name, provider: provider)) }
     }
 
@@ -65,7 +65,7 @@ struct UnservedNames {
     }
 
     /// - Parameter provider: the provider whose names are forgotten; nil: all providers.
-    mutating func forget(_ provider: ProviderID?) {
+    mutating func forget(_ provider: RankedID?) {
         removeAll { provider == nil || $0.provider == provider }
     }
 

@@ -8,7 +8,7 @@ struct UpstreamRanking {
     /// The providers' state on the current network.
     private(set) var standings: [ProviderStanding] = []
     /// Providers without a route: they are not asked, and no failure is recorded.
-    private var unreachable: Set<ProviderID> = []
+    private var unreachable: Set<RankedID> = []
     var unserved = UnservedNames()
     private var chance: SeededGenerator
     private var lookupsSinceExploration = 0
@@ -38,7 +38,7 @@ struct UpstreamRanking {
     }
 
     /// - Parameter provider: the provider to reset; nil: all.
-    mutating func reset(_ provider: ProviderID?) {
+    mutating func reset(_ provider: RankedID?) {
         for index in standings.indices where provider == nil || standings[index].traits.id == provider {
             standings[index] = standings[index].afterReset()
         }
@@ -70,7 +70,7 @@ struct UpstreamRanking {
     /// Sets the providers without a route. Closes the breakers of providers that have a route again.
     ///
     /// - Returns: whether any provider has a route again.
-    mutating func setUnreachable(_ providers: Set<ProviderID>) -> Bool {
+    mutating func setUnreachable(_ providers: Set<RankedID>) -> Bool {
         let reached = standings.indices.filter {
             unreachable.contains(standings[$0].traits.id) && !providers.contains(standings[$0].traits.id)
         }
@@ -85,7 +85,7 @@ struct UpstreamRanking {
             && standings.allSatisfy { !$0.isInGeneralUse || isUnreachable($0.traits.id) }
     }
 
-    func isUnreachable(_ provider: ProviderID) -> Bool { unreachable.contains(provider) }
+    func isUnreachable(_ provider: RankedID) -> Bool { unreachable.contains(provider) }
 
     // MARK: the order
 
@@ -99,9 +99,9 @@ struct UpstreamRanking {
     /// Whether the name's upstreams can be asked the question. Nameservers can be asked every question.
     func isServed(_ question: Question, by upstreams: NameUpstreams) -> Bool {
         switch upstreams {
-        case .system, .nameserver: true
+        case .system, .nameserver, .nothing: true
         case .providers, .owners: serves(question.kind, among: upstreams)
-        case .provider(let only): traits(of: only)?.supports(question.kind) ?? false
+        case .provider(let only): traits(of: .provider(only))?.supports(question.kind) ?? false
         }
     }
 
@@ -111,7 +111,7 @@ struct UpstreamRanking {
         guard !unserved.isEmpty else { return nil }
         var earliest: Instant?
         for standing in standings where standing.traits.supports(question.kind) && upstreams.include(standing.traits) {
-            if standing.isShadow, upstreams != .provider(standing.traits.id) { continue }
+            if standing.isShadow, !upstreams.isOnly(standing.traits.id) { continue }
             guard let end = unserved.pauseEnd(of: question.name, at: standing.traits.id, now) else { return nil }
             earliest = min(end, earliest ?? end)
         }
@@ -120,12 +120,12 @@ struct UpstreamRanking {
 
     /// Providers in this order: working by expected answer time, unmeasured, half-open, failing by end of back-off.
     /// Ties follow the order of the settings.
-    func order(for kind: QuestionKind, among upstreams: NameUpstreams, now: Instant) -> [ProviderID] {
+    func order(for kind: QuestionKind, among upstreams: NameUpstreams, now: Instant) -> [RankedID] {
         places(of: candidates(for: kind, upstreams, now), now).map { standings[$0.index].traits.id }
     }
 
     /// The first provider of `order`. Its measurements estimate those of the lookups with these upstreams.
-    func best(for kind: QuestionKind, among upstreams: NameUpstreams, now: Instant) -> ProviderID? {
+    func best(for kind: QuestionKind, among upstreams: NameUpstreams, now: Instant) -> RankedID? {
         // With one candidate there is nothing to compare.
         let candidates = candidates(for: kind, upstreams, now)
         guard candidates.count > 1 else { return candidates.first.map { standings[$0].traits.id } }
@@ -139,19 +139,19 @@ struct UpstreamRanking {
 
     /// Returns the order for one lookup. Of two random picks near the best, the one with the lower load goes first
     /// (power of two choices). The owners of a name precede other providers unless they are failing.
-    mutating func choose(for kind: QuestionKind, among upstreams: NameUpstreams, now: Instant) -> [ProviderID] {
+    mutating func choose(for kind: QuestionKind, among upstreams: NameUpstreams, now: Instant) -> [RankedID] {
         guard case .owners(let owners, let isExclusive) = upstreams else {
             return choose(candidates(for: kind, upstreams, now), now)
         }
         let own = choose(candidates(for: kind, .owners(owners, isExclusive: true), now), now)
         guard !isExclusive else { return own }
-        let isSound = { [self] (provider: ProviderID) in
+        let isSound = { [self] (provider: RankedID) in
             index(of: provider).map { place($0, now).rank < .halfOpen } ?? false
         }
         return own.filter(isSound) + choose(candidates(for: kind, .providers, now), now) + own.filter { !isSound($0) }
     }
 
-    private mutating func choose(_ candidates: [Int], _ now: Instant) -> [ProviderID] {
+    private mutating func choose(_ candidates: [Int], _ now: Instant) -> [RankedID] {
         // With one candidate there is nothing to compare.
         guard candidates.count > 1 else { return candidates.map { standings[$0].traits.id } }
         var places = places(of: candidates, now)
@@ -170,8 +170,8 @@ struct UpstreamRanking {
     }
 
     /// Providers that are asked as a last resort only.
-    func throttled(for kind: QuestionKind, among upstreams: NameUpstreams, now: Instant) -> [ProviderID] {
-        var throttled: [ProviderID] = []
+    func throttled(for kind: QuestionKind, among upstreams: NameUpstreams, now: Instant) -> [RankedID] {
+        var throttled: [RankedID] = []
         for index in standings.indices where isCandidate(index, kind, upstreams) && standings[index].isThrottled(now) {
             throttled.append(standings[index].traits.id)
         }
@@ -237,7 +237,7 @@ struct UpstreamRanking {
     /// - Returns: providers to ask in the background: half-open, unmeasured or possibly underrated ones, and shadow
     ///   providers.
     mutating func begunLookup(
-        with first: ProviderID, for question: Question, among upstreams: NameUpstreams, now: Instant
+        with first: RankedID, for question: Question, among upstreams: NameUpstreams, now: Instant
     ) -> [ProviderID] {
         update(first) { $0.chosenFirst(now: now) }
         lookupsSinceExploration += 1
@@ -247,7 +247,7 @@ struct UpstreamRanking {
             _ = standings[explored].spend(now: now)
             beside.append(explored)
         }
-        return beside.map { standings[$0].traits.id }
+        return beside.compactMap { standings[$0].traits.id.provider }
     }
 
     private mutating func isShadowed(_ index: Int, _ question: Question, _ now: Instant) -> Bool {
@@ -263,7 +263,7 @@ struct UpstreamRanking {
     /// doubted providers are due at once, others and billed ones at intervals. Each provider gets one request at a
     /// time.
     private func explored(
-        beside first: ProviderID, _ question: Question, _ upstreams: NameUpstreams, _ now: Instant
+        beside first: RankedID, _ question: Question, _ upstreams: NameUpstreams, _ now: Instant
     ) -> Int? {
         guard standings.count > 1 else { return nil }
         let places = places(of: candidates(for: question.kind, upstreams, now), now)
@@ -301,74 +301,74 @@ struct UpstreamRanking {
 
     // MARK: one provider
 
-    func knows(_ provider: ProviderID) -> Bool { index(of: provider) != nil }
+    func knows(_ provider: RankedID) -> Bool { index(of: provider) != nil }
 
     /// Whether a lookup may ask the provider: it has a route, carries the question, and the settings allow it for the
     /// name. A reload may have changed that since the lookup began.
-    func mayAsk(_ provider: ProviderID, for kind: QuestionKind, among upstreams: NameUpstreams) -> Bool {
+    func mayAsk(_ provider: RankedID, for kind: QuestionKind, among upstreams: NameUpstreams) -> Bool {
         guard let index = index(of: provider) else { return false }
-        guard upstreams == .provider(provider) else { return isCandidate(index, kind, upstreams) }
+        guard upstreams.isOnly(provider) else { return isCandidate(index, kind, upstreams) }
         return standings[index].traits.supports(kind) && !isUnreachable(provider)
     }
 
-    func traits(of provider: ProviderID) -> ProviderTraits? { index(of: provider).map { standings[$0].traits } }
+    func traits(of provider: RankedID) -> ProviderTraits? { index(of: provider).map { standings[$0].traits } }
 
-    func timeout(of provider: ProviderID) -> Duration {
+    func timeout(of provider: RankedID) -> Duration {
         index(of: provider).map { standings[$0].traits.timeout } ?? Bounds.providerTimeout
     }
 
     /// Whether the provider is down, on trial or throttled.
-    func isInTrouble(_ provider: ProviderID, _ now: Instant) -> Bool {
+    func isInTrouble(_ provider: RankedID, _ now: Instant) -> Bool {
         index(of: provider).map { standings[$0].isDown(now) || standings[$0].isThrottled(now) } ?? false
     }
 
     /// Whether the provider could not be reached, and has not replied since.
-    func isUnreached(_ provider: ProviderID, _ now: Instant) -> Bool {
+    func isUnreached(_ provider: RankedID, _ now: Instant) -> Bool {
         index(of: provider).map { standings[$0].isUnreached(now) } ?? false
     }
 
     /// Whether two names of this parent have waited in vain for any reply of the provider, and none has arrived since.
-    func isSilent(_ provider: ProviderID, to parent: Name, _ now: Instant) -> Bool {
+    func isSilent(_ provider: RankedID, to parent: Name, _ now: Instant) -> Bool {
         index(of: provider).map { standings[$0].isSilent(to: parent, now) } ?? false
     }
 
     /// Whether the provider fails for every name.
-    func isFailingForAll(_ provider: ProviderID, _ now: Instant) -> Bool {
+    func isFailingForAll(_ provider: RankedID, _ now: Instant) -> Bool {
         index(of: provider).map { standings[$0].isFailingForAll(now) } ?? false
     }
 
-    func isBlocked(_ provider: ProviderID, _ now: Instant) -> Bool {
+    func isBlocked(_ provider: RankedID, _ now: Instant) -> Bool {
         index(of: provider).map { standings[$0].isBlocked(now) } ?? false
     }
 
     /// Whether any reply of the provider arrived since this instant.
-    func hasReplied(_ provider: ProviderID, since instant: Instant) -> Bool {
+    func hasReplied(_ provider: RankedID, since instant: Instant) -> Bool {
         index(of: provider).map { standings[$0].hasReplied(since: instant) } ?? false
     }
 
-    func isSuspectedOfFailing(_ provider: ProviderID) -> Bool {
+    func isSuspectedOfFailing(_ provider: RankedID) -> Bool {
         index(of: provider).map { standings[$0].isSuspectedOfFailing } ?? false
     }
 
     /// When the failures of several names can prove that every name fails; nil: few names failed, or this instant has
     /// passed.
-    func proofDueAt(_ provider: ProviderID, _ now: Instant) -> Instant? {
+    func proofDueAt(_ provider: RankedID, _ now: Instant) -> Instant? {
         index(of: provider).flatMap { standings[$0].proofDueAt(now) }
     }
 
     /// When a question is repeated whose failure may be temporary.
-    func repeatAt(_ provider: ProviderID, _ now: Instant) -> Instant {
+    func repeatAt(_ provider: RankedID, _ now: Instant) -> Instant {
         index(of: provider).map { standings[$0].repeatAt(now) } ?? now
     }
 
     /// Whether the provider was down, and its breaker is half-open: the next request is its trial.
-    func mayBeBack(_ provider: ProviderID, _ now: Instant) -> Bool {
+    func mayBeBack(_ provider: RankedID, _ now: Instant) -> Bool {
         index(of: provider).map { standings[$0].mayBeBack(now) } ?? false
     }
 
     /// Whether a trial request to a provider that is down is in flight. After `Bounds.trialSpacing` it counts no more,
     /// and the next lookup may try: the trial's name may be broken.
-    func isOnTrial(_ provider: ProviderID, _ now: Instant) -> Bool {
+    func isOnTrial(_ provider: RankedID, _ now: Instant) -> Bool {
         guard let index = index(of: provider), standings[index].outstanding > 0, standings[index].isDown(now) else {
             return false
         }
@@ -376,7 +376,7 @@ struct UpstreamRanking {
     }
 
     /// Whether a request to the provider began within `Bounds.trialSpacing`.
-    func isTried(_ provider: ProviderID, _ now: Instant) -> Bool {
+    func isTried(_ provider: RankedID, _ now: Instant) -> Bool {
         index(of: provider).flatMap { standings[$0].triedAt }.map { now - $0 < Bounds.trialSpacing } ?? false
     }
 
@@ -388,7 +388,7 @@ struct UpstreamRanking {
     }
 
     /// Whether the provider replies to no name of this domain.
-    func isUnresponsive(_ provider: ProviderID, for domain: @autoclosure () -> Name, _ now: Instant) -> Bool {
+    func isUnresponsive(_ provider: RankedID, for domain: @autoclosure () -> Name, _ now: Instant) -> Bool {
         index(of: provider).map { standings[$0].isUnresponsive(for: domain(), now) } ?? false
     }
 
@@ -400,41 +400,41 @@ struct UpstreamRanking {
     }
 
     /// Whether a request sent at `instant` has taken more than twice the provider's usual answer time.
-    func isOverdue(_ provider: ProviderID, since instant: Instant, _ now: Instant) -> Bool {
+    func isOverdue(_ provider: RankedID, since instant: Instant, _ now: Instant) -> Bool {
         index(of: provider).map { standings[$0].isOverdue(since: instant, now) } ?? false
     }
 
     /// Time after which a request is overdue: more than twice the usual time of the provider's replies.
-    func overdueAfter(_ provider: ProviderID) -> Duration {
+    func overdueAfter(_ provider: RankedID) -> Duration {
         index(of: provider).map { standings[$0].overdueAfter } ?? Bounds.silentFloor
     }
 
     /// Whether requests are in flight, and no reply has arrived for more than twice the usual time.
-    func owesReply(_ provider: ProviderID, _ now: Instant) -> Bool {
+    func owesReply(_ provider: RankedID, _ now: Instant) -> Bool {
         index(of: provider).map { standings[$0].owesReply(now) } ?? false
     }
 
     /// Whether requests are in flight and the provider is not known to reply, so that they may hold all its slots.
-    func mayBeSilent(_ provider: ProviderID, _ now: Instant) -> Bool {
+    func mayBeSilent(_ provider: RankedID, _ now: Instant) -> Bool {
         index(of: provider).map { standings[$0].mayBeSilent(now) } ?? false
     }
 
     /// Whether a request to the provider is in flight.
-    func isAsked(_ provider: ProviderID) -> Bool { index(of: provider).map { standings[$0].outstanding > 0 } ?? false }
+    func isAsked(_ provider: RankedID) -> Bool { index(of: provider).map { standings[$0].outstanding > 0 } ?? false }
 
     /// Whether the provider is asked as a last resort only.
-    func isThrottled(_ provider: ProviderID, _ now: Instant) -> Bool {
+    func isThrottled(_ provider: RankedID, _ now: Instant) -> Bool {
         index(of: provider).map { standings[$0].isThrottled(now) } ?? false
     }
 
     /// Whether the provider's quota is used up, or its budget is used up and the system resolver may answer in its
     /// place.
-    func isUsedUp(_ provider: ProviderID, _ now: Instant) -> Bool {
+    func isUsedUp(_ provider: RankedID, _ now: Instant) -> Bool {
         index(of: provider).map { standings[$0].isUsedUp(now) } ?? false
     }
 
     /// Time until a second provider is asked as well.
-    func hedgeDelay(_ provider: ProviderID) -> Duration {
+    func hedgeDelay(_ provider: RankedID) -> Duration {
         index(of: provider).map { standings[$0].hedgeDelay } ?? Bounds.hedgeUnmeasured
     }
 
@@ -445,7 +445,7 @@ struct UpstreamRanking {
     }
 
     /// Expected answer time of the slowest of these providers; nil if one is unmeasured, or if there are none.
-    func slowestAnswerTime(of providers: some Sequence<ProviderID>) -> Duration? {
+    func slowestAnswerTime(of providers: some Sequence<RankedID>) -> Duration? {
         var longest: Duration?
         for provider in providers {
             guard let expected = index(of: provider).flatMap({ standings[$0].expectedAnswerTime }) else { return nil }
@@ -454,77 +454,80 @@ struct UpstreamRanking {
         return longest
     }
 
-    func state(of provider: ProviderID, now: Instant) -> ProviderState? {
+    func state(of provider: RankedID, now: Instant) -> ProviderState? {
         index(of: provider).map { standings[$0].state(now) }
     }
 
-    func estimate(of provider: ProviderID, now: Instant) -> ProviderEstimate? {
-        let all = standings.reduce(0) { $0 + ($1.traits.isNameserver ? 0 : $1.firstChoices.value(now)) }
+    func estimate(of provider: RankedID, now: Instant) -> ProviderEstimate? {
+        let all = standings.reduce(0) { $0 + ($1.traits.id.provider == nil ? 0 : $1.firstChoices.value(now)) }
         return index(of: provider).map { standings[$0].estimate(of: all, now) }
     }
 
     /// Returns the state changes since the last call.
-    mutating func takeStateChanges(now: Instant) -> [ProviderStateChange] {
+    mutating func reportStates(now: Instant) -> [ProviderStateChange] {
         var changes: [ProviderStateChange] = []
         for index in standings.indices {
             let (old, new) = (standings[index].reportedState, standings[index].state(now))
             guard old != new else { continue }
             standings[index].reportedState = new
-            changes.append(ProviderStateChange(provider: standings[index].traits.id, from: old, to: new))
+            changes.append(ProviderStateChange(upstream: standings[index].traits.id, from: old, to: new))
         }
         return changes
     }
+
+    /// When the first reported state ends; nil: none ends by itself.
+    var nextStateChange: Instant? { standings.lazy.compactMap(\.reportedStateEnd).min() }
 
     // MARK: events
 
     /// - Parameter domain: the registrable domain of the question's name.
     /// - Parameter isCharged: the question already has its turn.
-    mutating func begun(_ provider: ProviderID, _ domain: Name, isCharged: Bool = false, now: Instant) {
+    mutating func begun(_ provider: RankedID, _ domain: Name, isCharged: Bool = false, now: Instant) {
         update(provider) { $0.begun(domain, isCharged: isCharged, now: now) }
     }
 
     /// Takes the next turn in the provider's budget of questions.
     ///
     /// - Returns: the time of the turn; nil: it would be too late, and none was taken.
-    mutating func takeTurn(at provider: ProviderID, now: Instant) -> Instant? {
+    mutating func takeTurn(at provider: RankedID, now: Instant) -> Instant? {
         var turn: Instant? = now
         update(provider) { turn = $0.takeTurn(now: now) }
         return turn
     }
 
-    mutating func returnTurn(at provider: ProviderID, now: Instant) {
+    mutating func returnTurn(at provider: RankedID, now: Instant) {
         update(provider) { $0.returnTurn(now: now) }
     }
 
     /// Takes `begun` back.
-    mutating func unbegun(_ provider: ProviderID, _ domain: Name, now: Instant) {
+    mutating func unbegun(_ provider: RankedID, _ domain: Name, now: Instant) {
         update(provider) { $0.unbegun(domain, now: now) }
     }
 
     /// - Parameter isHeard: whether a reply arrived, a failure included.
-    mutating func ended(_ provider: ProviderID, _ domain: Name, isHeard: Bool, now: Instant) {
+    mutating func ended(_ provider: RankedID, _ domain: Name, isHeard: Bool, now: Instant) {
         if isInTrouble(provider, now) { hasTrialEnded = true }
         update(provider) { $0.ended(domain, isHeard: isHeard, now: now) }
     }
 
     /// Records that the path to the provider is interrupted. A reply, or the end of all requests, clears it.
-    mutating func unacknowledged(_ provider: ProviderID) { update(provider) { $0.unacknowledged() } }
+    mutating func unacknowledged(_ provider: RankedID) { update(provider) { $0.unacknowledged() } }
 
-    mutating func answered(_ provider: ProviderID, after elapsed: Duration, now: Instant) {
+    mutating func answered(_ provider: RankedID, after elapsed: Duration, now: Instant) {
         var isRecovered = false
         update(provider) { isRecovered = $0.answered(after: elapsed, now: now) && $0.isInGeneralUse }
         if isRecovered { hasRecovered = true }
     }
 
     /// Records a reply without an answer for its name: the provider works.
-    mutating func replied(_ provider: ProviderID, now: Instant) {
+    mutating func replied(_ provider: RankedID, now: Instant) {
         var isRecovered = false
         update(provider) { isRecovered = $0.replied(now: now) && $0.isInGeneralUse }
         if isRecovered { hasRecovered = true }
     }
 
     /// Records an error reply that does not depend on the name: connections work, but perhaps every name fails.
-    mutating func failedService(_ provider: ProviderID, for name: Name, of domain: Name, now: Instant) {
+    mutating func failedService(_ provider: RankedID, for name: Name, of domain: Name, now: Instant) {
         var isRecovered = false
         update(provider) { isRecovered = $0.failedService(name, of: domain, now: now) && $0.isInGeneralUse }
         if isRecovered { hasRecovered = true }
@@ -532,7 +535,7 @@ struct UpstreamRanking {
 
     /// Records that a question waited in vain for any reply of the provider.
     mutating func waitedInVain(
-        _ provider: ProviderID, _ name: Name, parent: Name, of domain: Name, startedAt: Instant, now: Instant
+        _ provider: RankedID, _ name: Name, parent: Name, of domain: Name, startedAt: Instant, now: Instant
     ) {
         var isNews = false
         update(provider) {
@@ -542,19 +545,19 @@ struct UpstreamRanking {
     }
 
     /// Records that the provider failed for a name without giving a reason while another provider had an answer.
-    mutating func contradicted(_ provider: ProviderID, now: Instant) {
+    mutating func contradicted(_ provider: RankedID, now: Instant) {
         update(provider) { $0.contradicted(now: now) }
     }
 
-    mutating func overtaken(_ provider: ProviderID, after elapsed: Duration) {
+    mutating func overtaken(_ provider: RankedID, after elapsed: Duration) {
         update(provider) { $0.overtaken(after: elapsed) }
     }
 
-    mutating func recordConfirmed(_ provider: ProviderID, about name: Name, now: Instant) {
+    mutating func recordConfirmed(_ provider: RankedID, about name: Name, now: Instant) {
         update(provider) { $0.recordConfirmed(about: name, now: now) }
     }
 
-    mutating func recordForged(_ provider: ProviderID, about name: Name, now: Instant) {
+    mutating func recordForged(_ provider: RankedID, about name: Name, now: Instant) {
         update(provider) { $0.recordForged(about: name, now: now) }
     }
 
@@ -564,7 +567,7 @@ struct UpstreamRanking {
     ///   - domain: the registrable domain of the name.
     ///   - startedAt: start of the attempt; nil: now.
     mutating func failed(
-        _ provider: ProviderID, _ failure: FetchFailure, isOfService: Bool = false, for name: Name? = nil,
+        _ provider: RankedID, _ failure: FetchFailure, isOfService: Bool = false, for name: Name? = nil,
         of domain: Name, startedAt: Instant? = nil, now: Instant
     ) {
         if isOfService {
@@ -581,43 +584,43 @@ struct UpstreamRanking {
         }
     }
 
-    mutating func throttled(_ provider: ProviderID, for pause: Duration?, now: Instant) {
+    mutating func throttled(_ provider: RankedID, for pause: Duration?, now: Instant) {
         update(provider) { $0.throttled(for: pause, now: now) }
     }
 
     /// - Parameter end: the end of the period; nil: the quota is not used up.
-    mutating func overQuota(_ provider: ProviderID, until end: Instant?) {
+    mutating func overQuota(_ provider: RankedID, until end: Instant?) {
         update(provider) { $0.overQuotaUntil = end }
     }
 
     /// Returns the instant until which the fleet's budget is used up; nil: it is not used up.
-    func overBudgetUntil(_ provider: ProviderID, _ now: Instant) -> Instant? {
+    func overBudgetUntil(_ provider: RankedID, _ now: Instant) -> Instant? {
         index(of: provider).flatMap { standings[$0].overBudgetUntil }.flatMap { $0 > now ? $0 : nil }
     }
 
     /// The fleet's budget is used up.
-    mutating func overBudget(_ provider: ProviderID, until end: Instant) {
+    mutating func overBudget(_ provider: RankedID, until end: Instant) {
         update(provider) { $0.overBudgetUntil = end }
     }
 
-    func mayHedge(_ provider: ProviderID) -> Bool { index(of: provider).map { standings[$0].traits.mayHedge } ?? false }
+    func mayHedge(_ provider: RankedID) -> Bool { index(of: provider).map { standings[$0].traits.mayHedge } ?? false }
 
     /// Charges the budget for one refresh. Returns nil if it may begin, else the earliest start.
-    mutating func spend(on provider: ProviderID, now: Instant) -> Instant? {
+    mutating func spend(on provider: RankedID, now: Instant) -> Instant? {
         var notBefore: Instant?
         update(provider) { notBefore = $0.spend(now: now) }
         return notBefore
     }
 
     /// Gives back the charge of the last refresh, as its request is not sent.
-    mutating func unspend(on provider: ProviderID, now: Instant) { update(provider) { $0.unspend(now: now) } }
+    mutating func unspend(on provider: RankedID, now: Instant) { update(provider) { $0.unspend(now: now) } }
 
-    private func index(of provider: ProviderID) -> Int? {
+    private func index(of provider: RankedID) -> Int? {
         for index in standings.indices where standings[index].traits.id == provider { return index }
         return nil
     }
 
-    private func update(_ provider: ProviderID, _ change: (ProviderStanding) -> Void) {
+    private func update(_ provider: RankedID, _ change: (ProviderStanding) -> Void) {
         if let index = index(of: provider) { change(standings[index]) }
     }
 }

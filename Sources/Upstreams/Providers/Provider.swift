@@ -99,7 +99,7 @@ package final class Provider {
         let listed = PresentationForm.readable.filter(dialect.supports)
         let types: ProviderTraits.Types = dialect.supports(Provider.unassignedType) ? .any : .listed(Set(listed))
         return ProviderTraits(
-            id: id, types: types, maxNames: dialect.maxNames, asksBothFamilies: dialect.asksBothFamilies,
+            id: .provider(id), types: types, maxNames: dialect.maxNames, asksBothFamilies: dialect.asksBothFamilies,
             parallelRequests: HTTPEndpoint.expectedParallelRequests(settings.url.isSecure ? .https : .http),
             budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond,
             questionsPerSecond: settings.budgetPerSecond, whenUsedUp: WhenUsedUp(settings.whenUsedUp),

@@ -80,7 +80,7 @@ package final class ProviderFetches: TimedPart {
     }
 
     /// Providers without an address that a route or a NAT64 prefix reaches.
-    var unreachable: Set<ProviderID> { Set(providers.filter { !$0.isReachable }.map(\.id)) }
+    var unreachable: Set<RankedID> { Set(providers.filter { !$0.isReachable }.map { .provider($0.id) }) }
 
     /// Starts a fetch. If the provider's requests can carry several questions, the fetch may wait shortly for others to
     /// join.

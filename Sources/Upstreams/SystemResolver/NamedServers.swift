@@ -1,5 +1,5 @@
-// The operator's nameservers at run time: their fetches, counters and measurements. To the resolver, each is a provider
-// that is asked for the names of its rules alone; the system resolver's client asks its servers.
+// The operator's nameservers at run time: their fetches, counters and measurements. Each is asked for the names of its
+// rules alone, by the system resolver's client.
 
 package import DNSWire
 import HTTPClient
@@ -10,7 +10,7 @@ import Telemetry
 
 /// A class, so that no fetch copies it. Its owner is `NamedServers`.
 package final class NamedServer {
-    package let id: ProviderID
+    package let id: NameserverID
     package fileprivate(set) var settings: Settings.Nameserver
     package let servers: [Nameserver]
     /// Name of the link that announces the servers; nil for servers of the settings.
@@ -45,7 +45,7 @@ package final class NamedServer {
         return nil
     }
 
-    package init(id: ProviderID, _ settings: Settings.Nameserver) {
+    package init(id: NameserverID, _ settings: Settings.Nameserver) {
         self.id = id
         self.settings = settings
         servers = settings.servers.map { Nameserver($0, caFile: settings.caFile, interface: settings.interface) }
@@ -53,7 +53,7 @@ package final class NamedServer {
     }
 
     /// The servers of a link. Names of the settings have no colon.
-    init(id: ProviderID, _ link: AnnouncingLink) {
+    init(id: NameserverID, _ link: AnnouncingLink) {
         self.id = id
         settings = Settings.Nameserver(name: "link:\(link.name)", servers: [], interface: link.interface)
         servers = link.servers
@@ -64,8 +64,8 @@ package final class NamedServer {
 
     package var traits: ProviderTraits {
         ProviderTraits(
-            id: id, types: .any, verifies: servers.allSatisfy { $0.tls != nil }, mayHedge: false,
-            isNameserver: true, timeout: NamedServer.timeout)
+            id: .nameserver(id), types: .any, verifies: servers.allSatisfy { $0.tls != nil }, mayHedge: false,
+            timeout: NamedServer.timeout)
     }
 }
 
@@ -74,8 +74,7 @@ package final class NamedServers: TimedPart {
     package private(set) var all: [NamedServer] = []
     private let system: SystemFetches
     private let outbox: any UpstreamOutbox
-    /// Providers count up from 0.
-    private var nextID = -1
+    private var nextID = 0
     private var running: [FetchID: Running] = [:] { didSet { timer.changed() } }
     private var finished: [(id: FetchID, result: FetchResult)] = []
 
@@ -99,15 +98,15 @@ package final class NamedServers: TimedPart {
                 same.settings = new
                 return same
             }
-            defer { nextID -= 1 }
-            return NamedServer(id: ProviderID(nextID), new)
+            defer { nextID += 1 }
+            return NamedServer(id: NameserverID(nextID), new)
         }
         all += links.map { link in
             if let same = former.first(where: { $0.link == link.name && $0.servers == link.servers }) {
                 return same
             }
-            defer { nextID -= 1 }
-            return NamedServer(id: ProviderID(nextID), link)
+            defer { nextID += 1 }
+            return NamedServer(id: NameserverID(nextID), link)
         }
         // The link has ended or has other servers, so replies of the former servers cannot arrive any more.
         end(.unreachable) { fetch in fetch.server.link != nil && !all.contains { $0 === fetch.server } }
@@ -115,14 +114,15 @@ package final class NamedServers: TimedPart {
         return all.map(\.traits)
     }
 
-    package subscript(id: ProviderID) -> NamedServer? { all.first { $0.id == id } }
+    package subscript(id: NameserverID) -> NamedServer? { all.first { $0.id == id } }
 
     /// Nameservers without a server that a route leads to.
-    var unreachable: Set<ProviderID> {
-        Set(all.filter { system.reachable($0.servers).isEmpty }.map(\.id))
+    var unreachable: Set<RankedID> {
+        Set(all.filter { system.reachable($0.servers).isEmpty }.map { .nameserver($0.id) })
     }
 
-    func start(_ id: FetchID, _ question: Question, _ server: NamedServer, now: Instant) {
+    func start(_ id: FetchID, _ question: Question, _ nameserver: NameserverID, now: Instant) {
+        guard let server = self[nameserver] else { return finished.append((id, .failure(.unreachable))) }
         server.requests += 1
         let trustsAD = server.settings.trustAD
         let request = system.ask(question, of: server.servers, trustsAuthenticData: trustsAD, now: now) {
@@ -180,9 +180,8 @@ package final class NamedServers: TimedPart {
         finished = []
     }
 
-    /// - Parameter id: nil for all.
-    func reset(_ id: ProviderID?) {
-        for server in all where id == nil || server.id == id { server.latest = LatestResults() }
+    func reset() {
+        for server in all { server.latest = LatestResults() }
     }
 
     func connections(of server: NamedServer) -> ConnectionCounts {

@@ -93,7 +93,7 @@ private struct Resolving {
         handle(.policyChanged(policy))
         handle(
             .upstreamsChanged(
-                providers: [ProviderTraits(id: ProviderID(0), types: .any)], hasSystem: false))
+                providers: [ProviderTraits(id: .provider(ProviderID(0)), types: .any)], hasSystem: false))
     }
 
     /// - Returns: whether the client got the reply.

@@ -209,7 +209,7 @@ struct PolicyFromSettingsTests {
             """
         let settings = try Settings.parse(bytes: Array(text.utf8), file: "f")
         let lists = NameLists.read(for: settings, nil).lists
-        let corp = NamedServer(id: ProviderID(-1), settings.nameservers[0])
+        let corp = NamedServer(id: NameserverID(0), settings.nameservers[0])
         let domains = [
             "a.corp.example", "corp.example", "a.blocked.example", "a.listed.example", "a.lan", "a.open.example",
         ].map { Name($0)! }
@@ -218,7 +218,7 @@ struct PolicyFromSettingsTests {
             let link = AnnouncingLink(
                 interface: "wlan0", servers: [], domains: domains, isTunnel: isTunnel, hasDefaultRoute: true)
             links.set([link])
-            let server = NamedServer(id: ProviderID(-2), link)
+            let server = NamedServer(id: NameserverID(1), link)
             let policy = Policy(settings, [], [corp, server], lists: lists, links: links)
             return domains.filter { policy.upstreams(for: $0) == .nameserver(server.id) }.map(\.description)
         }
@@ -299,7 +299,7 @@ struct PolicyFromSettingsTests {
             resolver = "httpdns"
             """
         let settings = try Settings.parse(bytes: Array(text.utf8), file: "f")
-        let server = NamedServer(id: ProviderID(-1), settings.nameservers[0])
+        let server = NamedServer(id: NameserverID(0), settings.nameservers[0])
         #expect(server.servers.map(\.description) == ["192.0.2.53:53", "[2001:db8::54]:853", "192.0.2.55:8853"])
         let authorities: [String?] = ["dns.example", "192.0.2.55"]
         #expect(server.servers.map { $0.tls?.certificateName } == [nil] + authorities)

@@ -41,11 +41,11 @@ struct NAT64Tests {
         translation.networkChanged(to: home, reach: .everything, advertised: [], now: now)
         #expect(stand.resolving.upstreams.providers.unreachable == [])
         translation.networkChanged(to: home, reach: onlyIPv6, advertised: [], now: now)
-        #expect(stand.resolving.upstreams.providers.unreachable == [id])
+        #expect(stand.resolving.upstreams.providers.unreachable == [.provider(id)])
         translation.networkChanged(to: home, reach: onlyIPv6, advertised: [prefix], now: now)
         #expect(stand.resolving.upstreams.providers.unreachable == [] && translation.prefixes == [prefix])
         translation.networkChanged(to: home, reach: NetworkReach(prefixes: []), advertised: [], now: now)
-        #expect(stand.resolving.upstreams.providers.unreachable == [id] && translation.prefixes == [])
+        #expect(stand.resolving.upstreams.providers.unreachable == [.provider(id)] && translation.prefixes == [])
     }
 
     @Test("the prefix is asked for where there is IPv6 alone, and a failure is tried again later")

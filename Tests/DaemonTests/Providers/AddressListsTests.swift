@@ -187,7 +187,7 @@ struct AddressListsTests {
         #expect(lists.nextDeadline == now)
         let providers = stand.resolving.upstreams.providers
         #expect(providers.providers.allSatisfy { stand.resolving.state(of: $0, now: now) == .unresolved })
-        #expect(providers.unreachable == Set(providers.providers.map(\.id)))
+        #expect(providers.unreachable == Set(providers.providers.map { .provider($0.id) }))
         // There are neither nameservers nor other providers. The daemon logs that once and tries again.
         lists.timePassed(now: now)
         let waiting = "waits for an address: neither nameservers nor other providers have one for dns.example"

@@ -92,7 +92,7 @@ struct AddedRulesTests {
         #expect(changes == 1)
         #expect(stand.logged().map(\.line.text).count == 2)
         let policy = Policy(.defaults, [], added: rules.rules)
-        #expect(policy.upstreams(for: try #require(Name("www.closed.example"))) == .nameserver(.none))
+        #expect(policy.upstreams(for: try #require(Name("www.closed.example"))) == .nothing(.removed))
         rules.settingsChanged(to: .defaults, now: now)
         #expect(rules.reports.map(\.name) == ["a.example", "closed.example"])
     }

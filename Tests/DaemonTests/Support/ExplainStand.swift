@@ -40,7 +40,9 @@ final class ExplainStand {
         answers = CachedAnswers(cache, serving)
         path = FastPath(
             cache: cache, access: AccessList(Prefix.everywhere), serving: serving, version: ServingStand.version)
-        let providers = ExplainStand.names.indices.map { ProviderTraits(id: ProviderID($0), types: .addresses) }
+        let providers = ExplainStand.names.indices.map {
+            ProviderTraits(id: .provider(ProviderID($0)), types: .addresses)
+        }
         handle(.upstreamsChanged(providers: providers, hasSystem: hasSystem))
         handle(.policyChanged(policy))
     }
@@ -163,6 +165,7 @@ final class ExplainStand {
     private func name(of source: Source) -> String {
         switch source {
         case .provider(let id): ExplainStand.names[id.number]
+        case .nameserver(let id): ExplainStand.names[id.number]
         case .system: "system"
         case .local: "local"
         case .fallback: "fallback"
@@ -188,9 +191,9 @@ final class ExplainStand {
             begun.append((question, upstream))
         case .shadow(let id, let question, let provider): running.append((id, question, .provider(provider)))
         case .abandon(let id): running.removeAll { $0.id == id }
-        case .store(let question, let answer, let source):
+        case .store(let question, let answer, let source, _):
             if let provenance = source.provenance { answers.store(question, answer, provenance, now: now) }
-        case .rearrange(let question, let answer, let source):
+        case .rearrange(let question, let answer, let source, _):
             if let provenance = source.provenance { _ = answers.rearrange(question, answer, provenance) }
         case .remove(let question): answers.remove(question)
         case .withdraw(let question, let source):
@@ -202,7 +205,7 @@ final class ExplainStand {
             replies.append("\(answer.addresses.map(\.description).joined(separator: " ")) from \(name(of: source))")
         case .replyExpired(_, _, let cause): replies.append("expired, \(cause.rawValue)")
         case .fail(_, let reason, _): replies.append("SERVFAIL \(reason.code)")
-        case .probeNews, .forged, .contradicted, .portal: break
+        case .probeNews, .forged, .contradicted, .portal, .statesChanged: break
         }
     }
 }

@@ -21,7 +21,7 @@ struct NamedServersTests {
         let server = try #require(servers.all.first)
         let ids = (0..<20).map { FetchID(number: $0) }
         let question = Question(Name("www.corp.example")!, .a)
-        for id in ids { servers.start(id, question, server, now: Clock.now()) }
+        for id in ids { servers.start(id, question, server.id, now: Clock.now()) }
         _ = servers.setServers(.none, [])
         servers.reportResults()
         #expect(outbox.takeAll().compactMap(\.finishedFetch) == ids)

@@ -16,7 +16,7 @@ struct AfterSleepTests {
         var resolver = Resolver(seed: 1)
         var policy = Policy()
         policy.stale.maxAgeSeconds = maxAgeSeconds
-        let provider = ProviderTraits(id: ProviderID(0), types: .any, budgetPerSecond: budgetPerSecond)
+        let provider = ProviderTraits(id: RankedID(0), types: .any, budgetPerSecond: budgetPerSecond)
         var actions: [Action] = []
         resolver.handle(.policyChanged(policy), now: start, actions: &actions)
         resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: false), now: start, actions: &actions)

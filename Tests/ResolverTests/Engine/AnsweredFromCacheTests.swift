@@ -15,7 +15,7 @@ struct AnsweredFromCacheTests {
 
         /// Begins a change of the network.
         init() {
-            let provider = ProviderTraits(id: ProviderID(0), types: .any)
+            let provider = ProviderTraits(id: RankedID(0), types: .any)
             _ = handle(.upstreamsChanged(providers: [provider], hasSystem: false))
             _ = handle(.network(.changed(NetworkID(rawValue: 1))))
             _ = handle(.network(.changing))

@@ -29,7 +29,7 @@ struct FleetStepsTests {
     }
 
     private func limited(_ number: Int, _ questionsPerSecond: Int? = 50) -> ProviderTraits {
-        ProviderTraits(id: ProviderID(number), types: .any, questionsPerSecond: questionsPerSecond)
+        ProviderTraits(id: RankedID(number), types: .any, questionsPerSecond: questionsPerSecond)
     }
 
     /// Handles the event; all fetches from providers then wait for the fleet.
@@ -69,8 +69,8 @@ struct FleetStepsTests {
         #expect(first.upstream == .provider(ProviderID(0)) && !first.purpose.isLastResort)
         let next = fetches(handle(.fetchDeferred(first.id, until: now + .milliseconds(300)), &resolver))
         #expect(next.map(\.upstream) == [.provider(ProviderID(1))] && next.map(\.purpose.isLastResort) == [false])
-        #expect(resolver.state(of: ProviderID(0), now: now) == .overBudget)
-        #expect(resolver.state(of: ProviderID(0), now: now + .milliseconds(300)) == .unmeasured)
+        #expect(resolver.state(of: RankedID(0), now: now) == .overBudget)
+        #expect(resolver.state(of: RankedID(0), now: now + .milliseconds(300)) == .unmeasured)
         // Other clients' lookups do not use the deferred provider meanwhile.
         let other = Question(try #require(Name("other.example")), .a)
         let others = fetches(handle(.asked(other, Waiter(2)), &resolver))
@@ -124,7 +124,7 @@ struct FleetStepsTests {
         func carryOut(_ actions: [Action], _ resolver: inout Resolver, _ time: Duration) throws {
             for action in actions {
                 switch action {
-                case .store(let question, let answer, _) where question.type == .aaaa:
+                case .store(let question, let answer, _, _) where question.type == .aaaa:
                     ends.append(time + .seconds(Int64(answer.ttlSeconds)))
                 case .fetch(let id, let question, _, _): try fetch(id, question, &resolver, time)
                 default: break
@@ -210,13 +210,13 @@ struct FleetStepsTests {
                 records: [ResourceRecord(owner: question.name, address: .v4(0xCB00_7107), ttlSeconds: 60)])
             _ = handle(.fetchShared(fetch.id, answer), &resolver)
         }
-        #expect(resolver.state(of: ProviderID(0), now: now) != .overBudget)
+        #expect(resolver.state(of: RankedID(0), now: now) != .overBudget)
         for number in 100..<105 {
             let question = Question(try #require(Name("n\(number).example")), .a)
             let asked = handle(.asked(question, Waiter(UInt64(number))), &resolver)
             _ = handle(.fetchSent(try #require(fetches(asked).first).id), &resolver)
         }
-        #expect(resolver.state(of: ProviderID(0), now: now) == .overBudget)
+        #expect(resolver.state(of: RankedID(0), now: now) == .overBudget)
     }
 
     /// A refresh asks two providers, one of which is over its budget. The answer of the other one counts.

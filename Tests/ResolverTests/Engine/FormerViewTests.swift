@@ -26,9 +26,9 @@ import Testing
     }
 
     @Test func nobodyIsAskedForAFormerView() {
-        #expect(upstreams(routing(), view: 1) == .nameserver(.none))
-        #expect(upstreams(routing(), view: 2) != .nameserver(.none))
-        #expect(upstreams(routing(), view: 0) != .nameserver(.none))
+        #expect(upstreams(routing(), view: 1) == .nothing(.removed))
+        #expect(upstreams(routing(), view: 2) != .nothing(.removed))
+        #expect(upstreams(routing(), view: 0) != .nothing(.removed))
     }
 
     @Test func typesThatNoProviderOfAViewHasGoToTheSystemResolver() {

@@ -53,7 +53,7 @@ struct OrderTests {
     private func rules(_ names: [Name]) -> [Rule] {
         names.map { name in
             var rule = Rule(match: [name])
-            rule.upstreams = .nameserver(ProviderID(-1))
+            rule.upstreams = .nameserver(NameserverID(0))
             return rule
         }
     }

@@ -16,7 +16,7 @@ struct PlaceTests {
         var resolver = Resolver(seed: 1)
         var actions: [Action] = []
         resolver.handle(.policyChanged(Policy()), now: .testStart, actions: &actions)
-        let provider = ProviderTraits(id: ProviderID(0), types: .any)
+        let provider = ProviderTraits(id: RankedID(0), types: .any)
         resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: true), now: .testStart, actions: &actions)
         for number in 1...4 {
             actions = []

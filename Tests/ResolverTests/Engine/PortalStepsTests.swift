@@ -16,7 +16,7 @@ struct PortalStepsTests {
     private func suspecting() throws -> Resolver {
         var resolver = Resolver(seed: 1)
         var actions: [Action] = []
-        let provider = ProviderTraits(id: ProviderID(0), types: .any)
+        let provider = ProviderTraits(id: RankedID(0), types: .any)
         resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: true), now: start, actions: &actions)
         let question = try question("www.example")
         resolver.handle(.asked(question, Waiter(1)), now: start, actions: &actions)

@@ -9,7 +9,7 @@ import Testing
 struct RemarkTests {
     private let now = Instant.testStart
     private let name: Name
-    private let provider = ProviderTraits(id: ProviderID(0), types: .addresses)
+    private let provider = ProviderTraits(id: RankedID(0), types: .addresses)
 
     init() throws {
         name = try #require(Name("www.example"))

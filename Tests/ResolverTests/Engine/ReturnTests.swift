@@ -31,7 +31,8 @@ struct ReturnTests {
             self.cut = cut
             let providers = [Run.cutProvider] + (hasOther ? [Run.otherProvider] : [])
             handle(
-                .upstreamsChanged(providers: providers.map { ProviderTraits(id: $0, types: .any) }, hasSystem: true),
+                .upstreamsChanged(
+                    providers: providers.map { ProviderTraits(id: .provider($0), types: .any) }, hasSystem: true),
                 at: .zero)
         }
 

@@ -9,7 +9,7 @@ import Testing
 struct SharedFetchTests {
     private let now = Instant.testStart
     private let name: Name
-    private let provider = ProviderTraits(id: ProviderID(0), types: .any)
+    private let provider = ProviderTraits(id: RankedID(0), types: .any)
 
     init() throws { name = try #require(Name("www.example")) }
 
@@ -40,7 +40,7 @@ struct SharedFetchTests {
         var (replies, stored): ([Answer], [Answer]) = ([], [])
         for action in actions {
             if case .reply(_, let answer, .provider) = action { replies.append(answer) }
-            if case .store(_, let answer, .provider) = action { stored.append(answer) }
+            if case .store(_, let answer, .provider, _) = action { stored.append(answer) }
         }
         // This member applies its own filter of private addresses.
         #expect(replies.map(\.addresses) == [[try #require(Address("203.0.113.7"))]])
@@ -104,7 +104,7 @@ struct SharedFetchTests {
 
     /// The time-out of a provider does not include the wait for the fleet.
     @Test func aWaitIsNoTimeOut() throws {
-        let hasty = ProviderTraits(id: ProviderID(0), types: .any, timeout: .milliseconds(200))
+        let hasty = ProviderTraits(id: RankedID(0), types: .any, timeout: .milliseconds(200))
         var (resolver, actions) = (Resolver(seed: 1), [Action]())
         resolver.handle(.upstreamsChanged(providers: [hasty], hasSystem: false), now: now, actions: &actions)
         resolver.handle(.policyChanged(Policy()), now: now, actions: &actions)
@@ -125,19 +125,19 @@ struct SharedFetchTests {
     @Test func whatIsSharedHasNoVerdictsAndNoPrivateAddresses() throws {
         let resolver = resolver()
         let given = try answer("192.168.1.1", "203.0.113.7", "203.0.113.8")
-        let shared = resolver.shareable(Question(name, .a), given, from: provider.id)
+        let shared = resolver.shareable(Question(name, .a), given, from: ProviderID(0))
         #expect(shared?.addresses.map(\.description) == ["203.0.113.7", "203.0.113.8"])
         #expect(shared?.ttlSeconds == 60)
         for useless in [
             try answer("192.168.1.1"), try answer("203.0.113.7", ttl: 0), Answer(negative: .ambiguousEmpty),
         ] {
-            #expect(resolver.shareable(Question(name, .a), useless, from: provider.id) == nil)
+            #expect(resolver.shareable(Question(name, .a), useless, from: ProviderID(0)) == nil)
         }
         #expect(resolver.shareable(Question(name, .a), given, from: ProviderID(7)) == nil)
         let hints = Answer(records: [
             ResourceRecord(owner: name, type: .https, ttlSeconds: 60, data: [0, 1, 0, 0, 4, 0, 4, 203, 0, 113, 7])
         ])
-        #expect(resolver.shareable(Question(name, .https), hints, from: provider.id) == hints)
+        #expect(resolver.shareable(Question(name, .https), hints, from: ProviderID(0)) == hints)
     }
 
     @Test func whatContradictsARuleIsNotShared() throws {
@@ -147,7 +147,7 @@ struct SharedFetchTests {
         rule.terms.expectation = expectation
         policy.rules = RuleTable([rule])
         let resolver = resolver(policy)
-        #expect(resolver.shareable(Question(name, .a), try answer("203.0.113.7"), from: provider.id) == nil)
-        #expect(resolver.shareable(Question(name, .a), try answer("198.51.100.7"), from: provider.id) != nil)
+        #expect(resolver.shareable(Question(name, .a), try answer("203.0.113.7"), from: ProviderID(0)) == nil)
+        #expect(resolver.shareable(Question(name, .a), try answer("198.51.100.7"), from: ProviderID(0)) != nil)
     }
 }

@@ -32,7 +32,7 @@ struct SlowProviderTests {
             policy.prefetches = true
             handle(.policyChanged(policy))
             handle(
-                .upstreamsChanged(providers: [ProviderTraits(id: ProviderID(0), types: .any)], hasSystem: false))
+                .upstreamsChanged(providers: [ProviderTraits(id: RankedID(0), types: .any)], hasSystem: false))
         }
 
         /// Asks twenty questions per second.
@@ -88,11 +88,11 @@ struct SlowProviderTests {
                 let taken = latency + Int.random(in: 0...latency / 8, using: &random)
                 coming.append((now + .milliseconds(taken), id, .success(answer)))
             case .abandon(let id): coming.removeAll { $0.id == id }
-            case .store(let question, let answer, _): cache.store(question, answer, isSystems: false, now: now)
+            case .store(let question, let answer, _, _): cache.store(question, answer, isSystems: false, now: now)
             case .reply(let waiter, _, _): replied(waiter)
             case .replyExpired(let waiter, _, _), .fail(let waiter, _, _): replied(waiter)
             case .shadow, .rearrange, .awaitAsk, .remove, .withdraw, .probe, .probeNews, .forged, .contradicted,
-                .portal:
+                .portal, .statesChanged:
                 break
             }
         }

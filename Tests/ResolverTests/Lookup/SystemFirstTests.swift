@@ -121,7 +121,7 @@ struct SystemFirstTests {
             }
         }
         _ = handle(.policyChanged(policy), after: .zero)
-        let account = ProviderTraits(id: ProviderID(0), types: .any, mayHedge: mayHedge)
+        let account = ProviderTraits(id: RankedID(0), types: .any, mayHedge: mayHedge)
         _ = handle(.upstreamsChanged(providers: [account], hasSystem: true), after: .zero)
         #expect(handle(.asked(Question(World.name(1), .a), Waiter(1)), after: .zero).isEmpty)
         #expect(handle(.timePassed, after: .seconds(1)) == (mayHedge ? [.hedge] : []))

@@ -27,7 +27,7 @@ struct FamilyPolicyTests {
 
     private func resolver(_ policy: Policy) -> Resolver {
         var (resolver, actions) = (Resolver(seed: 1), [Action]())
-        let provider = ProviderTraits(id: ProviderID(0), types: .addresses)
+        let provider = ProviderTraits(id: RankedID(0), types: .addresses)
         resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: false), now: now, actions: &actions)
         resolver.handle(.policyChanged(policy), now: now, actions: &actions)
         return resolver
@@ -113,7 +113,7 @@ struct FamilyPolicyTests {
         let binding = ResourceRecord(owner: question.name, type: .https, ttlSeconds: 60, data: data)
         for family in FamilyPolicy.allCases {
             var (resolver, actions) = (resolver(Policy()), [Action]())
-            let provider = ProviderTraits(id: ProviderID(0), types: .any)
+            let provider = ProviderTraits(id: RankedID(0), types: .any)
             resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: false), now: now, actions: &actions)
             var waiters: UInt64 = 0
             func ask(_ type: RecordType, _ record: ResourceRecord) -> [Address] {
@@ -148,12 +148,12 @@ struct FamilyPolicyTests {
         var policy = try policy(("example", .ipv4))
         var (resolver, actions) = (resolver(policy), [Action]())
         resolver.handle(.requested([question]), now: now, actions: &actions)
-        #expect(resolver.plan.isRequested(question))
+        #expect(resolver.state.plan.isRequested(question))
         resolver.handle(.timePassed, now: try #require(resolver.nextDeadline), actions: &actions)
-        #expect(!resolver.plan.isRequested(question) && resolver.lookupsInFlight == 0)
+        #expect(!resolver.state.plan.isRequested(question) && resolver.lookupsInFlight == 0)
         policy.kept = [question.name]
         resolver.handle(.policyChanged(policy), now: now, actions: &actions)
-        #expect(resolver.plan.isKept(question.with(.a)) && !resolver.plan.isKept(question))
+        #expect(resolver.state.plan.isKept(question.with(.a)) && !resolver.state.plan.isKept(question))
     }
 
     @Test("the preferred family is asked on behalf of the same client, or as a refresh within the provider's budget")
@@ -176,7 +176,7 @@ struct FamilyPolicyTests {
         var policy = try policy(("example", .preferIPv4))
         policy.order = .systemFirst
         var (resolver, actions) = (resolver(policy), [Action]())
-        let provider = ProviderTraits(id: ProviderID(0), types: .addresses)
+        let provider = ProviderTraits(id: RankedID(0), types: .addresses)
         resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: true), now: now, actions: &actions)
         for question in [question.with(.a), question] {
             resolver.handle(.prefetchDue(question), now: now, actions: &actions)
@@ -210,7 +210,7 @@ struct FamilyPolicyTests {
         var (resolver, now) = (resolver(try policy(("example", .preferIPv4))), now)
         var waiting = [
             Event.upstreamsChanged(
-                providers: [ProviderTraits(id: ProviderID(0), types: .addresses)], hasSystem: true)
+                providers: [ProviderTraits(id: RankedID(0), types: .addresses)], hasSystem: true)
         ]
         waiting.append(.asked(question, Waiter(1)))
         let address = ResourceRecord(owner: question.name, address: .v6(high: 0x2A00 << 48, low: 1), ttlSeconds: 60)

@@ -16,7 +16,7 @@ import Testing
     }
 
     private func owner(_ name: String, _ domains: LinkDomains) -> String? {
-        let routes = LinkRoutes(domains) { $0 == "tun0" ? ProviderID(1) : ProviderID(2) }
+        let routes = LinkRoutes(domains) { $0 == "tun0" ? NameserverID(1) : NameserverID(2) }
         return routes.owner(of: Name(name)!).map { found in
             "\(found.owner.link) \(found.domain)\(found.owner.nameserver == nil ? " ended" : "")"
         }
@@ -76,7 +76,7 @@ import Testing
             #expect(owner("b.other.example", domains) == "wlan0 other.example")
             #expect(owner("c.example", domains) == "wlan0 example")
         }
-        let routes = LinkRoutes(domains) { _ in ProviderID(1) }
+        let routes = LinkRoutes(domains) { _ in NameserverID(1) }
         #expect(routes.ignored(of: hostile) == [Name("vpn.corp.example")!])
     }
 
@@ -131,14 +131,14 @@ import Testing
         old.rules = RuleTable([rule])
         new.rules = old.rules
         domains.set([link("tun0", "corp.example"), link("tun1", "dept.example")])
-        old.links = LinkRoutes(domains) { $0 == "tun0" ? ProviderID(1) : ProviderID(2) }
+        old.links = LinkRoutes(domains) { $0 == "tun0" ? NameserverID(1) : NameserverID(2) }
         domains.set([link("tun1", "dept.example")])
-        new.links = LinkRoutes(domains) { _ in ProviderID(2) }
+        new.links = LinkRoutes(domains) { _ in NameserverID(2) }
         #expect(
             new.answersDiffering(from: old) == [QuestionScope(Name("corp.example")!, includesDescendants: true)])
         #expect(new.mayDiffer(from: old, for: Name("www.corp.example")!))
         #expect(!new.mayDiffer(from: old, for: Name("www.dept.example")!))
         #expect(new.upstreams(for: Name("www.corp.example")!) == .link)
-        #expect(new.upstreams(for: Name("www.dept.example")!) == .nameserver(ProviderID(2)))
+        #expect(new.upstreams(for: Name("www.dept.example")!) == .nameserver(NameserverID(2)))
     }
 }

@@ -8,7 +8,7 @@ import Testing
 
 struct LocalZoneTests {
     private let now = Instant.testStart
-    private let corp = ProviderID(-1)
+    private let corp = NameserverID(0)
 
     private func name(_ text: String) throws -> Name { try #require(text == "." ? .root : Name(text)) }
 
@@ -29,7 +29,9 @@ struct LocalZoneTests {
         zones: [String] = ["lan"], hosts: [String] = [""], leases: String = "", rules: [Rule] = []
     ) throws -> Resolver {
         var (resolver, actions) = (Resolver(seed: 1), [Action]())
-        let upstreams = [ProviderTraits(id: ProviderID(0), types: .any), ProviderTraits(id: corp, types: .any)]
+        let upstreams = [
+            ProviderTraits(id: RankedID(0), types: .any), ProviderTraits(id: .nameserver(corp), types: .any),
+        ]
         var policy = Policy()
         let localZones = LocalZones(try zones.map(name))
         policy.localZones = localZones
@@ -78,7 +80,7 @@ struct LocalZoneTests {
                     return answer.addresses.map(\.description).joined(separator: " ") + " \(answer.ttlSeconds)"
                 }
             case .fetch(_, _, let upstream, _):
-                return upstream == .system ? "system" : upstream == .provider(corp) ? "corp" : "provider"
+                return upstream == .system ? "system" : upstream == .nameserver(corp) ? "corp" : "provider"
             default: continue
             }
         }

@@ -37,7 +37,7 @@ struct RuleAnswerTests {
 
     private func resolver(_ policy: Policy, hosts: String = "") -> Resolver {
         var (resolver, actions) = (Resolver(seed: 1), [Action]())
-        let provider = ProviderTraits(id: ProviderID(0), types: .any)
+        let provider = ProviderTraits(id: RankedID(0), types: .any)
         resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: true), now: now, actions: &actions)
         resolver.handle(.policyChanged(policy), now: now, actions: &actions)
         let files = HostsFiles([HostsTable(parsing: Array(hosts.utf8))])

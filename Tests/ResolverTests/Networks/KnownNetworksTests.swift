@@ -9,7 +9,7 @@ import Testing
 @Suite("Known networks")
 struct KnownNetworksTests {
     private let start = Instant.testStart
-    private let provider = ProviderTraits(id: ProviderID(0), types: .any, budgetPerSecond: 5, questionsPerSecond: 5)
+    private let provider = ProviderTraits(id: RankedID(0), types: .any, budgetPerSecond: 5, questionsPerSecond: 5)
 
     private func past(_ number: UInt32, names: [NameVerification] = []) -> KnownNetworks.Past {
         KnownNetworks.Past(
@@ -58,7 +58,7 @@ struct KnownNetworksTests {
     func strangers() {
         var networks = networks(upTo: 2)
         networks.keep([provider])
-        networks.reset(ProviderID(1))
+        networks.reset(RankedID(1))
         #expect(networks.pasts.map(\.providers.count) == [1])
         networks.reset(nil)
         #expect(networks.pasts.map(\.providers.count) == [0])

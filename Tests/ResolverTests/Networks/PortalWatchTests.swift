@@ -22,9 +22,9 @@ struct PortalWatchTests {
     private func watch(verifies: [Bool] = [true, true], shadows: Int = 0, hasSystem: Bool = true) -> PortalWatch {
         var watch = PortalWatch()
         let ordinary = verifies.enumerated().map { number, verifies in
-            ProviderTraits(id: ProviderID(number), types: .any, verifies: verifies)
+            ProviderTraits(id: RankedID(number), types: .any, verifies: verifies)
         }
-        let shadowed = (0..<shadows).map { ProviderTraits(id: ProviderID(100 + $0), types: .any, shadowShare: 1) }
+        let shadowed = (0..<shadows).map { ProviderTraits(id: RankedID(100 + $0), types: .any, shadowShare: 1) }
         watch.keep(ordinary + shadowed, hasSystem: hasSystem, now: at(0))
         watch.asked(question)
         return watch
@@ -116,7 +116,7 @@ struct PortalWatchTests {
     @Test("a provider to which no route leads is not waited for, nor is a shadow")
     func unreachable() {
         var watch = watch(shadows: 1)
-        watch.heard(.unreachable([ProviderID(1)]), now: at(0))
+        watch.heard(.unreachable([RankedID(1)]), now: at(0))
         fails(&watch, 0, .tls, at: 0)
         answers(&watch, .system, at: 1)
         #expect(watch.isSuspected)
@@ -241,7 +241,7 @@ struct PortalWatchTests {
             let tried = watch.takeTrial(now: at(Double(2 * turn))) { $0 != ProviderID(0) }
             #expect(tried?.provider == ProviderID(2))
         }
-        watch.heard(.unreachable([ProviderID(2)]), now: at(9))
+        watch.heard(.unreachable([RankedID(2)]), now: at(9))
         #expect(watch.takeTrial(now: at(10)) { $0 != ProviderID(0) } == nil)
         #expect(watch.nextDeadline == at(12))
     }
@@ -249,7 +249,7 @@ struct PortalWatchTests {
     @Test("without a question of a client no provider is tried")
     func noQuestion() {
         var watch = PortalWatch()
-        watch.keep([ProviderTraits(id: ProviderID(0), types: .any)], hasSystem: true, now: at(0))
+        watch.keep([ProviderTraits(id: RankedID(0), types: .any)], hasSystem: true, now: at(0))
         fails(&watch, 0, .tls, at: 0)
         answers(&watch, .system, at: 0)
         #expect(watch.isSuspected)

@@ -141,7 +141,7 @@ struct RefreshPlanTests {
         plan.failed(try question(1), retryAt: end - .seconds(1))
         #expect(plan.popEarly(end, atMost: 2) == [try question(1)])
         #expect(plan.popDue(end + .seconds(31)) == [try question(0)])
-        plan.charged(try question(0), to: ProviderID(0), from: end + .milliseconds(31_500))
+        plan.charged(try question(0), to: RankedID(0), from: end + .milliseconds(31_500))
         #expect(
             plan.popEarly(end + .seconds(31), atMost: 2).isEmpty,
             "a question whose budget is charged waits for its time")

@@ -99,7 +99,7 @@ struct AccountDay {
     /// Loads the settings, as a start or a reload does. The account is billed, so it does not hedge.
     private mutating func load() {
         let providers = (0..<3).map {
-            ProviderTraits(id: ProviderID($0), types: .addresses, hasOwnNames: $0 == 0, mayHedge: $0 != 0)
+            ProviderTraits(id: RankedID($0), types: .addresses, hasOwnNames: $0 == 0, mayHedge: $0 != 0)
         }
         handle(.upstreamsChanged(providers: providers, hasSystem: true))
         handle(.policyChanged(policy))
@@ -238,13 +238,15 @@ struct AccountDay {
         case .fetch(let id, let question, let upstream, _): begin(id, question, upstream)
         case .shadow(let id, let question, let provider): begin(id, question, .provider(provider))
         case .abandon(let id): coming.removeAll { $0.id == id }
-        case .store(let question, let answer, let source):
+        case .store(let question, let answer, let source, _):
             cache.store(question, answer, isSystems: source == .system, now: now)
-        case .rearrange(let question, let answer, let source):
+        case .rearrange(let question, let answer, let source, _):
             cache.rearrange(question, answer, isSystems: source == .system)
         case .remove(let question): cache.remove(question)
         case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
-        case .reply, .replyExpired, .fail, .awaitAsk, .probe, .probeNews, .forged, .contradicted, .portal: break
+        case .reply, .replyExpired, .fail, .awaitAsk, .probe, .probeNews, .forged, .contradicted, .portal,
+            .statesChanged:
+            break
         }
     }
 }

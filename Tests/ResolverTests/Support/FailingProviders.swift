@@ -5,16 +5,28 @@ import DNSWire
 @testable import Resolver
 
 extension UpstreamRanking {
-    mutating func begun(_ provider: ProviderID, now: Instant) { begun(provider, .root, now: now) }
+    mutating func begun(_ provider: RankedID, now: Instant) { begun(provider, .root, now: now) }
 
-    mutating func ended(_ provider: ProviderID, isHeard: Bool, now: Instant) {
+    mutating func ended(_ provider: RankedID, isHeard: Bool, now: Instant) {
         ended(provider, .root, isHeard: isHeard, now: now)
     }
 
     /// Fails for further registrable domains, at most three, until the provider is at fault.
-    mutating func breaks(_ provider: ProviderID, _ failure: FetchFailure, now: Instant) {
+    mutating func breaks(_ provider: RankedID, _ failure: FetchFailure, now: Instant) {
         for number in 0..<3 where !isInTrouble(provider, now) {
             failed(provider, failure, of: Name("d\(number).example") ?? .root, now: now)
+        }
+    }
+}
+
+extension RankedID {
+    /// A provider.
+    init(_ number: Int) { self = .provider(ProviderID(number)) }
+
+    var number: Int {
+        switch self {
+        case .provider(let id): id.number
+        case .nameserver(let id): id.number
         }
     }
 }

@@ -106,7 +106,7 @@ struct FleetWorld {
         var provider = SharedProvider(name: "p", identity: "p", account: "p")
         provider.questionsPerSecond = questionsPerSecond
         self.provider = provider
-        let traits = ProviderTraits(id: ProviderID(0), types: .any, questionsPerSecond: questionsPerSecond)
+        let traits = ProviderTraits(id: RankedID(0), types: .any, questionsPerSecond: questionsPerSecond)
         for number in 0..<count {
             let member = Member(number, now: now)
             members.append(member)
@@ -355,7 +355,7 @@ struct FleetWorld {
     private mutating func perform(_ number: Int, _ action: Action) {
         let member = members[number]
         switch action {
-        case .fetch(let id, let question, .system, _):
+        case .fetch(let id, let question, .system, _), .fetch(let id, let question, .nameserver, _):
             figures.systemRequests += 1
             plan(.answer(number, id, question, truth(question)), after: providerDelay)
         case .fetch(let id, let question, .provider, let purpose):
@@ -369,7 +369,7 @@ struct FleetWorld {
         case .shadow(let id, let question, _):
             plan(.answer(number, id, question, truth(question)), after: providerDelay)
         case .abandon(let id): member.membership.abandon(id.number)
-        case .store(let question, let answer, let source):
+        case .store(let question, let answer, let source, _):
             member.cache.store(question, answer, isSystems: source == .system, now: now)
         case .reply(let waiter, let answer, _):
             guard let (question, at) = member.waiting.removeValue(forKey: waiter) else { return }
@@ -381,12 +381,12 @@ struct FleetWorld {
         case .fail(let waiter, _, _):
             member.waiting[waiter] = nil
             figures.failures += 1
-        case .rearrange(let question, let answer, let source):
+        case .rearrange(let question, let answer, let source, _):
             member.cache.rearrange(question, answer, isSystems: source == .system)
         case .remove(let question): member.cache.forget(question)
         case .withdraw(let question, let source): member.cache.withdraw(question, isSystems: source == .system)
         case .awaitAsk(let question, let source): member.cache.awaitHit(question, isSystems: source == .system)
-        case .probe, .probeNews, .forged, .contradicted, .portal: break
+        case .probe, .probeNews, .forged, .contradicted, .portal, .statesChanged: break
         }
     }
 

@@ -86,7 +86,7 @@ struct ProviderPromise {
         now = origin
         mayStandInUntil = origin
         let count = Int.random(in: 1...3, using: &random)
-        providers = (0..<count).map { ProviderTraits(id: ProviderID($0), types: .any) }
+        providers = (0..<count).map { ProviderTraits(id: RankedID($0), types: .any) }
         reliable = Int.random(in: 1...count, using: &random)
         var times: [Int] = []
         for _ in 0..<count { times.append([5, 30, 150, 600].randomElement(using: &random) ?? 5) }
@@ -184,7 +184,7 @@ struct ProviderPromise {
         let question = Question(name, .a)
         switch cache.ask(question, now: now) {
         case .fresh(let hit):
-            replied(question, by: hit.answer.addresses == [ProviderPromise.lie] ? .system : .provider(providers[0].id))
+            replied(question, by: hit.answer.addresses == [ProviderPromise.lie] ? .system : .provider(ProviderID(0)))
             if hit.isFirstDue { handle(.prefetchDue(question)) }
         case .none:
             waiters += 1
@@ -226,7 +226,8 @@ struct ProviderPromise {
 
     private mutating func fetch(_ id: FetchID, _ question: Question, _ upstream: Upstream) {
         switch upstream {
-        case .system: finish(id, .success(answer(question, ProviderPromise.lie, ttl: 300)), after: systemTime)
+        case .system, .nameserver:
+            finish(id, .success(answer(question, ProviderPromise.lie, ttl: 300)), after: systemTime)
         case .provider(let provider): fetch(id, question, provider.number)
         }
     }
@@ -301,15 +302,15 @@ struct ProviderPromise {
             judge.abandoned(id, now: now)
             coming.removeAll { $0.id == id }
             waiting.removeAll { $0.id == id }
-        case .store(let question, let answer, let source):
+        case .store(let question, let answer, let source, _):
             cache.store(question, answer, isSystems: source == .system, now: now)
         case .reply(let waiter, _, let source): replied(waiter, by: source)
         case .replyExpired(let waiter, _, _), .fail(let waiter, _, _): questionOfWaiter[waiter] = nil
-        case .rearrange(let question, let answer, let source):
+        case .rearrange(let question, let answer, let source, _):
             cache.rearrange(question, answer, isSystems: source == .system)
         case .remove(let question): cache.remove(question)
         case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
-        case .awaitAsk, .probe, .probeNews, .forged, .contradicted, .portal: break
+        case .awaitAsk, .probe, .probeNews, .forged, .contradicted, .portal, .statesChanged: break
         }
     }
 

@@ -73,7 +73,7 @@ struct ScenarioPolicy {
         let others = links.links.filter { $0.interface != interface }
         let link = AnnouncingLink(interface: interface, servers: [], domains: domains)
         links.set(domains.isEmpty ? others : others + [link])
-        policy.links = LinkRoutes(links) { name in providers.firstIndex(of: name).map { ProviderID($0) } }
+        policy.links = LinkRoutes(links) { name in providers.firstIndex(of: name).map { NameserverID($0) } }
     }
 
     private func names(_ line: inout ScenarioLine) throws -> [Name] {
@@ -177,7 +177,8 @@ struct ScenarioPolicy {
         case "system": return .system
         case "link": return .link
         case "nameserver":
-            return .nameserver(try provider(try line.word("a nameserver"), providers, line))
+            let name = try line.word("a nameserver")
+            return .nameserver(NameserverID(try provider(name, providers, line).number))
         case let name: return .provider(try provider(name, providers, line))
         }
     }

@@ -364,7 +364,7 @@ struct ScenarioRun {
             }
             end(fetch)
             happened.append((.abandon(fetch.question, from: fetch.upstream), now))
-        case .store(let question, let answer, let source):
+        case .store(let question, let answer, let source, _):
             cache.store(question, answer, isSystems: source == .system, now: now)
             happened.append((.store(question, answer, from: vocabulary.name(source)), now))
         case .reply(let waiter, let answer, let source):
@@ -372,7 +372,7 @@ struct ScenarioRun {
         case .replyExpired(let waiter, let expired, let cause):
             let error = expired.extendedError.code
             happened.append((.replyExpired(waiter.number, expired.answer, cause, extendedError: error), now))
-        case .rearrange(let question, let answer, let source):
+        case .rearrange(let question, let answer, let source, _):
             cache.rearrange(question, answer, isSystems: source == .system)
             happened.append((.rearrange(question, answer, from: vocabulary.name(source)), now))
         case .remove(let question):
@@ -390,7 +390,7 @@ struct ScenarioRun {
         case .probe(let id, let target):
             probes.append((id, target))
             happened.append((.probe(target), now))
-        case .probeNews(.found): break
+        case .probeNews(.found), .statesChanged: break
         case .probeNews(.refused(_, let address, let reason)): happened.append((.refuse(address, reason), now))
         case .forged(let evidence):
             let (mismatched, verified) = (evidence.mismatched, evidence.verified)
@@ -446,7 +446,7 @@ struct ScenarioRun {
     }
 
     private func expectState(_ line: inout ScenarioLine) throws {
-        let state = resolver.state(of: try vocabulary.providerID(&line), now: now)
+        let state = resolver.state(of: try vocabulary.rankedID(&line), now: now)
         let word = try line.word("a state")
         guard state?.rawValue == word else { throw line.error("the state is \(state?.rawValue ?? "not known")") }
     }

@@ -8,6 +8,7 @@ import TestSupport
 /// The vocabulary with the providers' names, and with the question that lines mean if they state none.
 struct ScenarioVocabulary {
     private(set) var providerNames: [String] = []
+    private var nameservers: Set<Int> = []
     private var questions: Set<Question> = []
     private var questionOfClient: [UInt64: Question] = [:]
 
@@ -34,6 +35,7 @@ struct ScenarioVocabulary {
     func name(_ upstream: Upstream) -> String {
         switch upstream {
         case .provider(let id): providerNames[id.number]
+        case .nameserver(let id): providerNames[id.number]
         case .system: "system"
         }
     }
@@ -41,6 +43,7 @@ struct ScenarioVocabulary {
     func name(_ source: Source) -> String {
         switch source {
         case .provider(let id): providerNames[id.number]
+        case .nameserver(let id): providerNames[id.number]
         case .system: "system"
         case .local: "local"
         case .fallback: "fallback"
@@ -70,6 +73,7 @@ struct ScenarioVocabulary {
     private mutating func provider(_ part: inout ScenarioLine) throws -> ProviderTraits {
         let name = try part.word("a provider's name")
         if !providerNames.contains(name) { providerNames.append(name) }
+        let number = providerNames.firstIndex(of: name) ?? 0
         let types: ProviderTraits.Types
         switch try part.word("a, addresses or any") {
         case "a": types = .a
@@ -77,8 +81,9 @@ struct ScenarioVocabulary {
         case "any": types = .any
         case let word: throw part.error("\"\(word)\" instead of a, addresses or any")
         }
+        if part.take("nameserver") { nameservers.insert(number) }
         return ProviderTraits(
-            id: ProviderID(providerNames.firstIndex(of: name) ?? 0), types: types,
+            id: rankedID(number), types: types,
             maxNames: part.take("batch") ? try part.number("how many questions") : 1,
             budgetPerSecond: part.take("budget") ? try part.number("how many refreshes per second") : 100,
             questionsPerSecond: part.take("quota") ? try part.number("how many questions per second") : nil,
@@ -86,7 +91,7 @@ struct ScenarioVocabulary {
             shadowShare: part.take("shadow") ? Double(try part.number("percent") as Int) / 100 : nil,
             verifies: !part.take("plain"), hasOwnNames: part.take("own-names"),
             carriesAliases: !part.take("bare"), carriesDNSSEC: part.take("dnssec"), isBilled: part.take("billed"),
-            mayHedge: !part.take("no-hedge"), isNameserver: part.take("nameserver"),
+            mayHedge: !part.take("no-hedge"),
             timeout: part.take("timeout") ? try part.duration() : Bounds.providerTimeout)
     }
 
@@ -98,11 +103,21 @@ struct ScenarioVocabulary {
         return setting
     }
 
+    private func rankedID(_ number: Int) -> RankedID {
+        nameservers.contains(number) ? .nameserver(NameserverID(number)) : .provider(ProviderID(number))
+    }
+
     /// Reads the "NAME" of a provider.
-    func providerID(_ line: inout ScenarioLine) throws -> ProviderID {
+    func rankedID(_ line: inout ScenarioLine) throws -> RankedID {
         let name = try line.word("a provider's name")
         guard let number = providerNames.firstIndex(of: name) else { throw line.error("no provider \"\(name)\"") }
-        return ProviderID(number)
+        return rankedID(number)
+    }
+
+    /// "NAME" of a provider.
+    func providerID(_ line: inout ScenarioLine) throws -> ProviderID {
+        guard let id = try rankedID(&line).provider else { throw line.error("a nameserver is no provider") }
+        return id
     }
 
     /// Reads "unsettled", "unchanged", "changed NUMBER", "forgotten NUMBER", "unreachable PROVIDER ..." or "reachable",
@@ -115,8 +130,8 @@ struct ScenarioVocabulary {
         case "forgotten": return .forgotten(NetworkID(rawValue: try line.number("a network's number")))
         case "reachable": return .unreachable([])
         case "unreachable":
-            var providers: Set<ProviderID> = []
-            while !line.isAtEnd { providers.insert(try providerID(&line)) }
+            var providers: Set<RankedID> = []
+            while !line.isAtEnd { providers.insert(try rankedID(&line)) }
             return .unreachable(providers)
         case let word: throw line.error("\"\(word)\" does not become of a network")
         }
@@ -228,8 +243,8 @@ struct ScenarioVocabulary {
 
     /// Reads "PROVIDER [FAILURE]": as many successive failures as possible without opening the circuit breaker; the
     /// next one opens it.
-    func earlierFailures(_ line: inout ScenarioLine) throws -> [(ProviderID, FetchFailure, Name)] {
-        let provider = try providerID(&line)
+    func earlierFailures(_ line: inout ScenarioLine) throws -> [(RankedID, FetchFailure, Name)] {
+        let provider = try rankedID(&line)
         let word = line.isAtEnd ? "refused" : try line.word("a failure")
         guard let failure = FetchFailure(rawValue: word) else { throw line.error("\"\(word)\" is no failure") }
         try line.end()

@@ -9,14 +9,14 @@ import TestSupport
 struct SimulatedNetworks {
     private(set) var present: UInt32 = 0
     private(set) var isSettled = true
-    private(set) var unreachable: Set<ProviderID> = []
+    private(set) var unreachable: Set<RankedID> = []
     private(set) var changes = 0
 
     /// The keys of the networks, as many as the resolver remembers, so that only `forgotten` removes one.
     private static let keys = 1...UInt32(Bounds.maxNetworks)
 
     /// The next event. The caller has to drop its state of a forgotten network.
-    mutating func next(_ providers: [ProviderID], _ random: inout SeededRandom) -> NetworkEvent {
+    mutating func next(_ providers: [RankedID], _ random: inout SeededRandom) -> NetworkEvent {
         guard isSettled else {
             isSettled = true
             if Int.random(in: 0..<3, using: &random) == 0 { return .unchanged }

@@ -128,7 +128,7 @@ struct Simulation {
         case 45:
             guard let provider = providers.randomElement(using: &random)?.id else { return }
             account.reset(provider)
-            try handle(.providerReset(provider))
+            try handle(.providerReset(provider.provider))
         case 46..<50: try advance(to: now + .seconds(chance(3) ? .random(in: 0...900, using: &random) : 20))
         case 50..<52: sleep()
         case 52..<80 where isRoaming: try roam()
@@ -244,7 +244,7 @@ struct Simulation {
     private mutating func silence() {
         let until = now + .milliseconds(Int.random(in: 0...20_000, using: &random))
         let all = chance(3)
-        for upstream in providers.map({ Upstream.provider($0.id) }) + [.system] where all || chance(3) {
+        for upstream in providers.map({ Upstream($0.id) }) + [.system] where all || chance(3) {
             silentUntil[upstream] = until
         }
     }
@@ -253,7 +253,7 @@ struct Simulation {
     private static func traits(_ number: Int) -> ProviderTraits {
         let kinds: [ProviderTraits.Types] = [.a, .addresses, .any]
         return ProviderTraits(
-            id: ProviderID(number), types: kinds[number % kinds.count], budgetPerSecond: 5,
+            id: RankedID(number), types: kinds[number % kinds.count], budgetPerSecond: 5,
             questionsPerSecond: number == 6 ? 3 : nil, shadowShare: number == 7 ? 0.5 : nil)
     }
 
@@ -292,9 +292,9 @@ struct Simulation {
         switch result.result {
         case .success(let said): answer = said
         case .failure(.throttled) where chance(2):
-            if let provider = account.provider(of: result.id) {
+            if let ranked = account.provider(of: result.id), let provider = ranked.provider {
                 let pause = Duration.seconds(Int.random(in: 1...30, using: &random))
-                account.throttled(provider, until: now + min(pause, Bounds.throttleCeiling))
+                account.throttled(ranked, until: now + min(pause, Bounds.throttleCeiling))
                 try handle(.throttled(provider, for: pause))
             }
         case .nameFailed, .notServed, .omitted, .failure(.timeout): account.reached(result.id)
@@ -398,9 +398,9 @@ struct Simulation {
             try account.fetch(id, question, upstream, fate, now: now)
         case .shadow(let id, let question, let provider):
             _ = fate(of: question, .provider(provider), id)
-            try account.shadow(id, question, provider, now: now)
+            try account.shadow(id, question, .provider(provider), now: now)
         case .abandon(let id): try account.abandon(id)
-        case .store(let question, let answer, let source):
+        case .store(let question, let answer, let source, _):
             try account.require(answer.ttlSeconds > 0, "an answer for no time is stored for \(question)")
             try account.require(
                 source != .local && source != .fallback && answer.kind != .ambiguousEmpty,
@@ -423,7 +423,7 @@ struct Simulation {
             try account.require(
                 !expired.answer.isNegative || mayBeNegative, "\(question): a negative answer after its time")
         case .fail(let waiter, _, _): _ = try account.replied(waiter, now: now)
-        case .portal: break
+        case .portal, .statesChanged: break
         case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
         case .remove(let question) where policy.of(question.name).treatment(of: question.type) == .yielding:
             cache.remove(question)
@@ -435,7 +435,7 @@ struct Simulation {
 
     private mutating func performOfProbes(_ action: Action) throws {
         switch action {
-        case .rearrange(let question, let answer, let source):
+        case .rearrange(let question, let answer, let source, _):
             try probes.check(question, answer, isRearranged: true)
             if isRoaming { try networks.checkStored(question, answer) }
             cache.rearrange(question, answer, isSystems: source == .system)

@@ -38,7 +38,7 @@ struct SimulationAccount {
     private struct Lookup {
         let startedAt: Instant
         let slept: Duration
-        let candidates: [ProviderID]
+        let candidates: [RankedID]
         let hasSystem: Bool
         let upstreamChanges: Int
         /// Whether its clients have waited before.
@@ -57,7 +57,7 @@ struct SimulationAccount {
     /// The total time of sleeps so far.
     var slept: Duration = .zero
     private(set) var running: [FetchID: Fetch] = [:]
-    private(set) var shadows: [FetchID: ProviderID] = [:]
+    private(set) var shadows: [FetchID: RankedID] = [:]
     /// The background measurements since the last change of upstreams, without those of shadow providers.
     private var explored: [FetchID] = []
     private(set) var spent: [FetchID] = []
@@ -68,17 +68,17 @@ struct SimulationAccount {
     private var goodUntil: [Question: Instant] = [:]
     private var refreshesOf: [Upstream: [Instant]] = [:]
     /// The questions of the last second by provider, for those that are paid by the question.
-    private var questionsOf: [ProviderID: [Instant]] = [:]
+    private var questionsOf: [RankedID: [Instant]] = [:]
     /// The providers that are left alone at present; below, the last such time of each.
-    private var leftAlone: [ProviderID] = []
-    private var leftAloneAt: [ProviderID: Instant] = [:]
-    private var pausedUntil: [ProviderID: Instant] = [:]
+    private var leftAlone: [RankedID] = []
+    private var leftAloneAt: [RankedID: Instant] = [:]
+    private var pausedUntil: [RankedID: Instant] = [:]
     /// The providers that do not serve a name.
-    private var refusers: [Name: Set<ProviderID>] = [:]
+    private var refusers: [Name: Set<RankedID>] = [:]
     private var providers: [ProviderTraits] = []
     private var hasSystem = false
-    private var repliedAt: [ProviderID: Instant] = [:]
-    private var unreachable: Set<ProviderID> = []
+    private var repliedAt: [RankedID: Instant] = [:]
+    private var unreachable: Set<RankedID> = []
     private var upstreamChanges = 0
     /// The question of the current event.
     private var askedNow: Question?
@@ -114,17 +114,17 @@ struct SimulationAccount {
         for question in lookups.keys where hosts.speaks(of: question.name) { lookups[question]?.isLocalNow = true }
     }
 
-    func provider(of id: FetchID) -> ProviderID? {
-        if case .provider(let provider) = running[id]?.upstream { return provider }
+    func provider(of id: FetchID) -> RankedID? {
+        if let provider = running[id]?.upstream.ranked { return provider }
         return shadows[id]
     }
 
     mutating func refused(_ id: FetchID) {
-        guard let fetch = running[id], case .provider(let provider) = fetch.upstream else { return }
+        guard let fetch = running[id], let provider = fetch.upstream.ranked else { return }
         refusers[fetch.question.name, default: []].insert(provider)
     }
 
-    mutating func throttled(_ provider: ProviderID, until instant: Instant) {
+    mutating func throttled(_ provider: RankedID, until instant: Instant) {
         if providers.contains(where: { $0.id == provider }) { pausedUntil[provider] = instant }
     }
 
@@ -149,12 +149,12 @@ struct SimulationAccount {
         return waiters.sorted { $0.number < $1.number }
     }
 
-    mutating func setUnreachable(_ providers: Set<ProviderID>) {
+    mutating func setUnreachable(_ providers: Set<RankedID>) {
         unreachable = providers
         upstreamChanges += 1
     }
 
-    mutating func reset(_ provider: ProviderID) { pausedUntil[provider] = nil }
+    mutating func reset(_ provider: RankedID) { pausedUntil[provider] = nil }
 
     mutating func asked(_ question: Question, _ waiter: Waiter, expired: AgedAnswer?, now: Instant) {
         askedNow = question
@@ -187,7 +187,7 @@ struct SimulationAccount {
     mutating func replied(_ id: FetchID, now: Instant) {
         guard let provider = provider(of: id) else { return }
         let wasSilent = repliedAt[provider].map { now - $0 >= Bounds.silentFloor } ?? true
-        for (id, fetch) in running where fetch.upstream == .provider(provider) && fetch.sawSilenceEnd == nil {
+        for (id, fetch) in running where fetch.upstream.ranked == provider && fetch.sawSilenceEnd == nil {
             running[id]?.sawSilenceEnd = wasSilent
         }
         repliedAt[provider] = now
@@ -196,7 +196,7 @@ struct SimulationAccount {
     /// Ends the current event: lookups without requests in flight have ended.
     ///
     /// - Parameter notAsked: the providers that are left alone at present.
-    mutating func settled(without notAsked: [ProviderID], now: Instant) {
+    mutating func settled(without notAsked: [RankedID], now: Instant) {
         askedNow = nil
         isMoving = false
         hasVerdict = false
@@ -213,7 +213,7 @@ struct SimulationAccount {
 
     mutating func fetch(_ id: FetchID, _ question: Question, _ upstream: Upstream, _ fate: Fate, now: Instant) throws {
         try require(fetches.insert(id).inserted, "a fetch ID comes twice")
-        if case .provider(let provider) = upstream {
+        if let provider = upstream.ranked {
             let traits = providers.first { $0.id == provider }
             try require(traits?.supports(question.kind) == true, "\(upstream) cannot be asked \(question)")
             try require(LocalNames.route(question, .none) == .anywhere, "\(question) leaves the local network")
@@ -237,7 +237,7 @@ struct SimulationAccount {
     }
 
     /// Checks that a provider with a pause or a quota is asked only after all other usable ones.
-    private mutating func checkAppetite(_ provider: ProviderID, _ question: Question, now: Instant) throws {
+    private mutating func checkAppetite(_ provider: RankedID, _ question: Question, now: Instant) throws {
         let lookup = lookups[question]
         let others = providers.filter {
             $0.id != provider && $0.supports(question.kind) && $0.shadowShare == nil && $0.questionsPerSecond == nil
@@ -252,7 +252,7 @@ struct SimulationAccount {
             // A lookup asks again, after a pause without requests.
             || debts.values.contains { $0.question == question && $0.at < now }
             || (lookup?.asked.count ?? 0) >= Bounds.maxProviderAttempts
-            || others.allSatisfy { lookup?.asked[.provider($0.id)] != nil }
+            || others.allSatisfy { lookup?.asked[Upstream($0.id)] != nil }
         try require(isLastResort || (pausedUntil[provider] ?? now) <= now, "\(provider) is asked during its pause")
         guard let most = providers.first(where: { $0.id == provider })?.questionsPerSecond else { return }
         let recent = questionsOf[provider, default: []].filter { now - $0 < .seconds(1) } + [now]
@@ -274,7 +274,7 @@ struct SimulationAccount {
         lookups[question] = Lookup(
             startedAt: now, slept: slept, candidates: candidates.map(\.id), hasSystem: hasSystem,
             upstreamChanges: upstreamChanges, isStartedAnew: isMoving || hasWaited, isRefresh: !isAskedNow)
-        guard case .provider(let provider) = upstream, !isAskedNow, !isMoving, !hasWaited, !hasVerdict,
+        guard let provider = upstream.ranked, !isAskedNow, !isMoving, !hasWaited, !hasVerdict,
             let traits = providers.first(where: { $0.id == provider })
         else { return }
         let recent = refreshesOf[upstream, default: []].filter { now - $0 < .seconds(1) } + [now]
@@ -285,7 +285,7 @@ struct SimulationAccount {
     }
 
     /// Records a background measurement, which affects no client and no answer.
-    mutating func shadow(_ id: FetchID, _ question: Question, _ provider: ProviderID, now: Instant) throws {
+    mutating func shadow(_ id: FetchID, _ question: Question, _ provider: RankedID, now: Instant) throws {
         try require(fetches.insert(id).inserted, "a fetch ID comes twice")
         let traits = providers.first { $0.id == provider }
         try require(traits?.supports(question.kind) == true, "\(provider) cannot be asked \(question)")
@@ -304,7 +304,7 @@ struct SimulationAccount {
         if shadows.removeValue(forKey: id) != nil { return spent.append(id) }
         let fetch = end(id)
         try require(fetch != nil, "a fetch is abandoned that does not run")
-        guard let fetch, case .provider(let provider) = fetch.upstream else { return }
+        guard let fetch, let provider = fetch.upstream.ranked else { return }
         lookups[fetch.question]?.hasVerdict = true
         guard unreachable.contains(provider) else { return }
         lookups[fetch.question]?.asked[fetch.upstream] = .fails
@@ -343,7 +343,7 @@ struct SimulationAccount {
     /// that has ended since.
     private func requireSilence(_ question: Question, now: Instant) throws {
         for fetch in running.values where fetch.question == question {
-            guard case .provider(let provider) = fetch.upstream else { continue }
+            guard let provider = fetch.upstream.ranked else { continue }
             let isSilent = repliedAt[provider].map { now - $0 >= Bounds.silentFloor } ?? true
             let isLost = fetch.sawSilenceEnd == true && now - fetch.startedAt >= Bounds.silentFloor
             try require(isSilent || isLost, "\(question): expired at once, and \(provider) has replied")

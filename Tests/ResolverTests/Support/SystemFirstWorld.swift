@@ -39,8 +39,8 @@ struct SystemFirstWorld {
         var policy = Policy()
         policy.order = order
         policy.probes.isEnabled = true
-        let provider = ProviderTraits(id: ProviderID(0), types: .any)
-        let other = ProviderTraits(id: ProviderID(1), types: .any)
+        let provider = ProviderTraits(id: RankedID(0), types: .any)
+        let other = ProviderTraits(id: RankedID(1), types: .any)
         handle(.policyChanged(policy))
         handle(.upstreamsChanged(providers: [provider, other], hasSystem: true))
     }
@@ -87,7 +87,7 @@ struct SystemFirstWorld {
 
     private mutating func perform(_ action: Action) {
         switch action {
-        case .fetch(let id, let question, .system, _):
+        case .fetch(let id, let question, .system, _), .fetch(let id, let question, .nameserver, _):
             systemQuestions[question.name, default: 0] += 1
             guard let systemDelay else { return }
             coming.append((now + systemDelay, .fetch(id, .success(systemAnswer(question)))))
@@ -97,20 +97,20 @@ struct SystemFirstWorld {
             coming.append((now + .milliseconds(30), .fetch(id, .success(answer))))
         case .abandon(let id):
             coming.removeAll { if case .fetch(id, _) = $0.what { true } else { false } }
-        case .store(let question, let answer, let source):
+        case .store(let question, let answer, let source, _):
             cache.store(question, answer, isSystems: source == .system, now: now)
         case .reply(let waiter, let answer, _): replied(waiter, answer)
         case .replyExpired(let waiter, _, _): replied(waiter, nil)
         case .fail(let waiter, _, _):
             failures += 1
             replied(waiter, nil)
-        case .rearrange(let question, let answer, let source):
+        case .rearrange(let question, let answer, let source, _):
             cache.rearrange(question, answer, isSystems: source == .system)
         case .remove(let question): cache.forget(question)
         case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
         case .awaitAsk(let question, let source): cache.awaitHit(question, isSystems: source == .system)
         case .probe(let id, let target): probe(id, target)
-        case .probeNews, .forged, .contradicted, .portal: break
+        case .probeNews, .forged, .contradicted, .portal, .statesChanged: break
         }
     }
 

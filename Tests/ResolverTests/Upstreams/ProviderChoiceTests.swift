@@ -9,7 +9,7 @@ import Testing
 @Suite("Choice among providers")
 struct ProviderChoiceTests {
     private let start = Instant.testStart
-    private static let (a, b, c) = (ProviderID(0), ProviderID(1), ProviderID(2))
+    private static let (a, b, c) = (RankedID(0), RankedID(1), RankedID(2))
 
     private func ranking(
         _ milliseconds: [Int], seed: UInt64 = 1, quota: Int? = nil, budget: Int = 100
@@ -18,19 +18,19 @@ struct ProviderChoiceTests {
         ranking.setProviders(
             milliseconds.indices.map {
                 ProviderTraits(
-                    id: ProviderID($0), types: .any, budgetPerSecond: budget, questionsPerSecond: $0 == 1 ? quota : nil)
+                    id: RankedID($0), types: .any, budgetPerSecond: budget, questionsPerSecond: $0 == 1 ? quota : nil)
             })
         for (index, latency) in milliseconds.enumerated() where latency > 0 {
             for _ in 0..<20 {
-                ranking.answered(ProviderID(index), after: .milliseconds(latency), now: start)
+                ranking.answered(RankedID(index), after: .milliseconds(latency), now: start)
             }
-            begin(&ranking, ProviderID(index))
+            begin(&ranking, RankedID(index))
         }
         return ranking
     }
 
     /// Begins and ends a request at the same instant.
-    private func begin(_ ranking: inout UpstreamRanking, _ provider: ProviderID, at time: Duration = .zero) {
+    private func begin(_ ranking: inout UpstreamRanking, _ provider: RankedID, at time: Duration = .zero) {
         ranking.begun(provider, now: start + time)
         ranking.ended(provider, isHeard: true, now: start + time)
     }
@@ -85,7 +85,7 @@ struct ProviderChoiceTests {
             let now = start + .milliseconds(400 * lookup)
             for provider in ranking.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: now) {
                 beside.append((lookup, provider.number))
-                begin(&ranking, provider, at: .milliseconds(400 * lookup))
+                begin(&ranking, .provider(provider), at: .milliseconds(400 * lookup))
             }
         }
         #expect(beside.map(\.provider) == [1, 2, 1, 2, 1, 2])
@@ -96,7 +96,7 @@ struct ProviderChoiceTests {
                 with: Self.a, for: Question(.root, .a), among: .providers, now: start + .seconds(130))
             {
                 soon += 1
-                begin(&ranking, provider, at: .seconds(130))
+                begin(&ranking, .provider(provider), at: .seconds(130))
             }
         }
         #expect(soon == 2, "what was measured less than 10 s ago is known")
@@ -107,7 +107,10 @@ struct ProviderChoiceTests {
         var ranking = ranking([0, 0])
         #expect(ranking.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start).isEmpty)
         ranking.answered(Self.a, after: .milliseconds(10), now: start)
-        #expect(ranking.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start) == [Self.b])
+        #expect(
+            ranking.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start) == [
+                ProviderID(1)
+            ])
         ranking.begun(Self.b, now: start)
         #expect(ranking.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start).isEmpty)
     }
@@ -119,7 +122,7 @@ struct ProviderChoiceTests {
         #expect(paused.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start).isEmpty)
         #expect(
             paused.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start + .seconds(9)) == [
-                Self.b
+                ProviderID(1)
             ])
         var paid = ranking([10, 0], quota: 1)
         begin(&paid, Self.b)
@@ -129,7 +132,7 @@ struct ProviderChoiceTests {
         #expect(spent.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start).isEmpty)
         #expect(
             spent.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start + .seconds(1)) == [
-                Self.b
+                ProviderID(1)
             ])
         #expect(spent.spend(on: Self.b, now: start + .seconds(1)) != nil, "it is charged for being measured")
     }
@@ -161,13 +164,13 @@ struct ProviderChoiceTests {
         #expect(ranking.state(of: Self.a, now: start) == .unmeasured && ranking.state(of: Self.c, now: start) == nil)
         ranking.answered(Self.a, after: .milliseconds(10), now: start)
         begin(&ranking, Self.b)
-        let first = ranking.takeStateChanges(now: start)
+        let first = ranking.reportStates(now: start)
         #expect(
             first == [
-                ProviderStateChange(provider: Self.a, from: .unmeasured, to: .up),
-                ProviderStateChange(provider: Self.b, from: .unmeasured, to: .overBudget),
+                ProviderStateChange(upstream: Self.a, from: .unmeasured, to: .up),
+                ProviderStateChange(upstream: Self.b, from: .unmeasured, to: .overBudget),
             ])
-        #expect(ranking.takeStateChanges(now: start).isEmpty)
+        #expect(ranking.reportStates(now: start).isEmpty)
         ranking.throttled(Self.a, for: .seconds(9), now: start)
         #expect(ranking.state(of: Self.a, now: start) == .throttled)
         for _ in 0..<2 { ranking.failed(Self.a, .reset, of: .root, now: start) }
@@ -178,9 +181,9 @@ struct ProviderChoiceTests {
         #expect(ranking.state(of: Self.a, now: start + .seconds(3600)) == .down, "not asked yet")
         ranking.reset(nil)
         #expect(ranking.state(of: Self.a, now: start) == .unmeasured)
-        let changes = ranking.takeStateChanges(now: start)
+        let changes = ranking.reportStates(now: start)
         #expect(
-            changes == [ProviderStateChange(provider: Self.a, from: .up, to: .unmeasured)], "what is spent is spent")
+            changes == [ProviderStateChange(upstream: Self.a, from: .up, to: .unmeasured)], "what is spent is spent")
     }
 
     @Test("the share of first choices is that of about the last minute")

@@ -12,7 +12,7 @@ struct ProviderStandingTests {
     private let domains = ["a.example", "b.example", "c.example"].compactMap { Name($0) }
 
     private var fresh: ProviderStanding {
-        ProviderStanding(ProviderTraits(id: ProviderID(0), types: .any, budgetPerSecond: 5, questionsPerSecond: 5))
+        ProviderStanding(ProviderTraits(id: RankedID(0), types: .any, budgetPerSecond: 5, questionsPerSecond: 5))
     }
 
     /// A standing with requests in flight after an answer, none of which the host has acknowledged.
@@ -34,7 +34,7 @@ struct ProviderStandingTests {
 
     @Test("refreshes after an outage leave a quarter of the connections of a slow provider to clients")
     func retryStep() {
-        let slow = ProviderStanding(ProviderTraits(id: ProviderID(0), types: .any, parallelRequests: 8))
+        let slow = ProviderStanding(ProviderTraits(id: RankedID(0), types: .any, parallelRequests: 8))
         #expect(slow.retryStep == .zero)
         _ = slow.answered(after: .milliseconds(60), now: now)
         #expect(slow.retryStep == .milliseconds(10))

@@ -9,7 +9,8 @@ import Testing
 @Suite("Shadow fetches")
 struct ShadowFetchesTests {
     private let start = Instant.testStart
-    private static let ghost = ProviderTraits(id: ProviderID(7), types: .any, shadowShare: 0.5)
+    private static let ghostID = ProviderID(7)
+    private static let ghost = ProviderTraits(id: .provider(ghostID), types: .any, shadowShare: 0.5)
 
     private func question() throws -> Question { Question(try #require(Name("www.example")), .a) }
 
@@ -23,12 +24,12 @@ struct ShadowFetchesTests {
     private func counts(_ said: Answer, _ used: Answer, saidFirst: Bool) throws -> [UInt64] {
         var shadows = ShadowFetches()
         let id = FetchID(number: 1)
-        shadows.begin(id, try question(), Self.ghost, of: .root, now: start)
+        shadows.begin(id, try question(), Self.ghostID, Self.ghost, of: .root, now: start)
         if !saidFirst { shadows.used(try question(), used) }
         _ = shadows.finished(id, .success(said))
         if saidFirst { shadows.used(try question(), used) }
         #expect(shadows.nextDeadline == nil, "compared and gone")
-        let counts = shadows.counts(of: Self.ghost.id)
+        let counts = shadows.counts(of: Self.ghostID)
         return [counts.asked, counts.same, counts.overlapping, counts.different, counts.failed]
     }
 
@@ -46,9 +47,10 @@ struct ShadowFetchesTests {
     func endings() throws {
         var shadows = ShadowFetches()
         for number in 0..<3 {
-            shadows.begin(FetchID(number: UInt64(number)), try question(), Self.ghost, of: .root, now: start)
+            shadows.begin(
+                FetchID(number: UInt64(number)), try question(), Self.ghostID, Self.ghost, of: .root, now: start)
         }
-        #expect(shadows.finished(FetchID(number: 0), .failure(.tls))?.provider == Self.ghost.id)
+        #expect(shadows.finished(FetchID(number: 0), .failure(.tls))?.provider == Self.ghostID)
         #expect(shadows.finished(FetchID(number: 1), .success(try answer(1))) != nil)
         #expect(shadows.finished(FetchID(number: 1), .success(try answer(1))) == nil, "only once")
         #expect(shadows.finished(FetchID(number: 9), .success(try answer(1))) == nil)
@@ -57,24 +59,25 @@ struct ShadowFetchesTests {
         #expect(shadows.nextDeadline == start + .seconds(5))
         #expect(shadows.popDue(start + .seconds(5)).isEmpty)
         #expect(shadows.nextDeadline == nil)
-        let counts = shadows.counts(of: Self.ghost.id)
+        let counts = shadows.counts(of: Self.ghostID)
         #expect(counts.asked == 3 && counts.failed == 2 && counts.same + counts.different + counts.overlapping == 0)
         shadows.keep([])
-        #expect(shadows.counts(of: Self.ghost.id) == ShadowCounts())
+        #expect(shadows.counts(of: Self.ghostID) == ShadowCounts())
     }
 
     @Test("another question's answer is no other half, and an ordinary provider's answer is only measured")
     func unrelated() throws {
         var shadows = ShadowFetches()
-        shadows.begin(FetchID(number: 1), try question(), Self.ghost, of: .root, now: start)
+        shadows.begin(FetchID(number: 1), try question(), Self.ghostID, Self.ghost, of: .root, now: start)
         shadows.begin(
-            FetchID(number: 2), try question(), ProviderTraits(id: ProviderID(1), types: .any), of: .root, now: start)
+            FetchID(number: 2), try question(), ProviderID(1), ProviderTraits(id: RankedID(1), types: .any), of: .root,
+            now: start)
         shadows.used(Question(try #require(Name("www.example")), .aaaa), try answer(1))
         #expect(shadows.finished(FetchID(number: 2), .success(try answer(5))) != nil)
         #expect(shadows.finished(FetchID(number: 1), .success(try answer(1))) != nil)
-        #expect(shadows.counts(of: Self.ghost.id).same == 0 && shadows.counts(of: ProviderID(1)) == ShadowCounts())
+        #expect(shadows.counts(of: Self.ghostID).same == 0 && shadows.counts(of: ProviderID(1)) == ShadowCounts())
         shadows.used(try question(), try answer(1))
-        #expect(shadows.counts(of: Self.ghost.id).same == 1)
+        #expect(shadows.counts(of: Self.ghostID).same == 1)
     }
 
     @Test("there is room for so many, and no more")
@@ -82,7 +85,8 @@ struct ShadowFetchesTests {
         var shadows = ShadowFetches()
         for number in 0..<Bounds.maxShadowFetches {
             #expect(shadows.hasRoom)
-            shadows.begin(FetchID(number: UInt64(number)), try question(), Self.ghost, of: .root, now: start)
+            shadows.begin(
+                FetchID(number: UInt64(number)), try question(), Self.ghostID, Self.ghost, of: .root, now: start)
         }
         #expect(!shadows.hasRoom)
     }
@@ -90,14 +94,14 @@ struct ShadowFetchesTests {
     @Test("a shadow is asked for its share of the lookups")
     func share() throws {
         var ranking = UpstreamRanking(seed: 1)
-        ranking.setProviders([ProviderTraits(id: ProviderID(0), types: .any), Self.ghost])
+        ranking.setProviders([ProviderTraits(id: RankedID(0), types: .any), Self.ghost])
         var asked = 0
         for _ in 0..<1000 {
             asked +=
-                ranking.begunLookup(with: ProviderID(0), for: Question(.root, .a), among: .providers, now: start).count
+                ranking.begunLookup(with: RankedID(0), for: Question(.root, .a), among: .providers, now: start).count
         }
         #expect(asked > 450 && asked < 550)
-        #expect(ranking.order(for: .a, among: .providers, now: start) == [ProviderID(0)])
+        #expect(ranking.order(for: .a, among: .providers, now: start) == [RankedID(0)])
         ranking.setProviders([Self.ghost])
         #expect(!ranking.serves(.a, among: .providers))
     }

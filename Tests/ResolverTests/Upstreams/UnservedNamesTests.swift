@@ -9,7 +9,7 @@ import Testing
 @Suite("Unserved names")
 struct UnservedNamesTests {
     private let start = Instant.testStart
-    private let provider = ProviderID(0)
+    private let provider = RankedID(0)
 
     private func name(_ text: String) throws -> Name { try #require(Name(text)) }
 
@@ -25,7 +25,7 @@ struct UnservedNamesTests {
             let end = try #require(names.pauseEnd(of: name, at: provider, now))
             pauses.append(Int(now.duration(to: end).wholeSeconds))
             #expect(names.pauseEnd(of: name, at: provider, end) == nil)
-            #expect(names.pauseEnd(of: name, at: ProviderID(1), now) == nil)
+            #expect(names.pauseEnd(of: name, at: RankedID(1), now) == nil)
             now = end
         }
         #expect(pauses == [60, 120, 240, 480, 960, 1920, 3840, 7680, 15_360, 30_720, 61_440, 86_400, 86_400, 86_400])
@@ -45,7 +45,7 @@ struct UnservedNamesTests {
         names.forget(QuestionScope(upper, includesDescendants: true))
         #expect(names.isEmpty)
         names.refused(upper, by: provider, now: start)
-        names.forget(ProviderID(1))
+        names.forget(RankedID(1))
         #expect(!names.isEmpty)
         names.forget(provider)
         #expect(names.isEmpty)

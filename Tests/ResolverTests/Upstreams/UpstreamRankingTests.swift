@@ -9,25 +9,25 @@ import Testing
 @Suite("Ranking of providers")
 struct UpstreamRankingTests {
     private let start = Instant.testStart
-    private static let (a, b, c) = (ProviderID(0), ProviderID(1), ProviderID(2))
+    private static let (a, b, c) = (RankedID(0), RankedID(1), RankedID(2))
 
     private func ranking(_ types: ProviderTraits.Types...) -> UpstreamRanking {
         var ranking = UpstreamRanking(seed: 1)
-        ranking.setProviders(types.enumerated().map { ProviderTraits(id: ProviderID($0.offset), types: $0.element) })
+        ranking.setProviders(types.enumerated().map { ProviderTraits(id: RankedID($0.offset), types: $0.element) })
         return ranking
     }
 
     private func measured(_ milliseconds: Int...) -> UpstreamRanking {
         var ranking = UpstreamRanking(seed: 1)
-        ranking.setProviders(milliseconds.indices.map { ProviderTraits(id: ProviderID($0), types: .any) })
+        ranking.setProviders(milliseconds.indices.map { ProviderTraits(id: RankedID($0), types: .any) })
         for (index, latency) in milliseconds.enumerated() {
-            answer(&ranking, ProviderID(index), latency, times: 20)
+            answer(&ranking, RankedID(index), latency, times: 20)
         }
         return ranking
     }
 
     private func answer(
-        _ ranking: inout UpstreamRanking, _ provider: ProviderID, _ milliseconds: Int, times: Int = 1,
+        _ ranking: inout UpstreamRanking, _ provider: RankedID, _ milliseconds: Int, times: Int = 1,
         at time: Duration = .zero
     ) {
         for _ in 0..<times { ranking.answered(provider, after: .milliseconds(milliseconds), now: start + time) }
@@ -63,7 +63,7 @@ struct UpstreamRankingTests {
             let lookups = (0..<25).map { second in
                 let now = start + .seconds(second)
                 let beside = ranking.begunLookup(with: Self.a, for: question, among: .providers, now: now)
-                if beside == [Self.b] {
+                if beside == [ProviderID(1)] {
                     ranking.begun(Self.b, question.name, now: now)
                     ranking.ended(Self.b, question.name, isHeard: true, now: now)
                     ranking.failed(Self.b, .status, of: question.name, now: now)
@@ -93,7 +93,7 @@ struct UpstreamRankingTests {
         ])
         answer(&ranking, Self.a, 300, times: 20)
         answer(&ranking, Self.b, 10, times: 20)
-        let own = NameUpstreams.owners([Self.b], isExclusive: true)
+        let own = NameUpstreams.owners([ProviderID(1)], isExclusive: true)
         #expect(ranking.best(for: .a, among: .providers, now: start) == Self.a)
         #expect(ranking.best(for: .a, among: own, now: start) == Self.b)
         let times = [NameUpstreams.providers, own].map {
@@ -117,8 +117,8 @@ struct UpstreamRankingTests {
         }
         #expect(asked(.providers, .a) == [Self.a])
         #expect(asked(.providers, .mx).isEmpty)
-        #expect(asked(.owners([Self.b], isExclusive: false), .a) == [Self.a, Self.b])
-        #expect(asked(.provider(Self.c), .a) == [Self.c])
+        #expect(asked(.owners([ProviderID(1)], isExclusive: false), .a) == [Self.a, Self.b])
+        #expect(asked(.provider(ProviderID(2)), .a) == [Self.c])
         #expect(asked(.system, .a).isEmpty)
     }
 

@@ -34,7 +34,7 @@ struct ContradictingAnswers {
 
     mutating func keep(_ providers: [ProviderTraits]) {
         counts = counts.filter { known in
-            known.key == .system || providers.contains { .provider($0.id) == known.key }
+            known.key == .system || providers.contains { $0.id == known.key.ranked }
         }
     }
 

@@ -8,11 +8,7 @@ extension ResolverState {
         in answer: Answer, to question: Question, _ policy: NamePolicy, from upstream: Upstream
     ) -> Contradiction? {
         guard let expectation = policy.expectation else { return nil }
-        let carriesAliases =
-            switch upstream {
-            case .provider(let provider): ranking.traits(of: provider)?.carriesAliases ?? false
-            case .system: true
-            }
+        let carriesAliases = upstream.ranked.map { ranking.traits(of: $0)?.carriesAliases ?? false } ?? true
         return expectation.contradiction(
             in: answer, to: question, carriesAliases: carriesAliases, behind: policy.probes.nat64Prefixes)
     }
@@ -40,11 +36,8 @@ extension Lookup {
         let took = attempt.startedAt.duration(to: now)
         state.contradicted(question, answer, contradiction, from: attempt.source, took: took, now: now)
         failures.contradicted(contradiction, at: attempt.upstream)
-        switch attempt.upstream {
-        case .provider(let provider):
-            state.ranking.answered(provider, after: took, now: now)
-            providers.makeNextDue(now)
-        case .system: systemFailed(now: now)
-        }
+        guard let provider = attempt.provider else { return systemFailed(now: now) }
+        state.ranking.answered(provider, after: took, now: now)
+        providers.makeNextDue(now)
     }
 }

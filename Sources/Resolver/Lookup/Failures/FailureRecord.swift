@@ -32,26 +32,26 @@ struct FailureRecord {
         case usedUp
     }
 
-    private(set) var outcomes: [(provider: ProviderID, outcome: Outcome)] = []
+    private(set) var outcomes: [(provider: RankedID, outcome: Outcome)] = []
     /// Providers that timed out on a working connection.
-    private(set) var timedOut: [ProviderID] = []
+    private(set) var timedOut: [RankedID] = []
     /// Providers whose error reply gave no reason.
-    private(set) var refusedBy: [ProviderID] = []
+    private(set) var refusedBy: [RankedID] = []
     /// Providers that sent an error reply, a reason included, or a reply to other questions alone.
-    private var repliedBy: [ProviderID] = []
+    private var repliedBy: [RankedID] = []
     /// The first answer that contradicts the rule for the name.
     private var contradiction: Contradiction?
 
     mutating func nameFailed(_ failure: NameFailure, at upstream: Upstream) {
         hasSilentUpstream = true
         verdict = failure.combined(with: verdict)
-        guard case .provider(let provider) = upstream else { return }
+        guard let provider = upstream.ranked else { return }
         repliedBy.append(provider)
         ended(provider, failure.isAboutName ? .isAboutName : .serviceFailed)
         if failure.extendedError == nil { refusedBy.append(provider) }
     }
 
-    mutating func omitted(by provider: ProviderID) {
+    mutating func omitted(by provider: RankedID) {
         (hasSilentUpstream, hasFailedUpstream) = (true, true)
         repliedBy.append(provider)
         ended(provider, .serviceFailed)
@@ -59,7 +59,7 @@ struct FailureRecord {
 
     /// - Parameter outcome: replaces an earlier outcome of the provider. The silence of a repeat replaces neither a
     ///   reply nor the first silence.
-    mutating func ended(_ provider: ProviderID, _ outcome: Outcome) {
+    mutating func ended(_ provider: RankedID, _ outcome: Outcome) {
         if case .noReply = outcome {
             switch self.outcome(of: provider) {
             case .isAboutName, .isEmpty, .serviceFailed, .noReply: return
@@ -70,11 +70,11 @@ struct FailureRecord {
         outcomes.append((provider, outcome))
     }
 
-    func outcome(of provider: ProviderID) -> Outcome? { outcomes.first { $0.provider == provider }?.outcome }
+    func outcome(of provider: RankedID) -> Outcome? { outcomes.first { $0.provider == provider }?.outcome }
 
     /// The provider sent an error reply for the name, in the protocol of DNS or its equivalent, or left the name out
     /// of a reply.
-    func hasReplied(_ provider: ProviderID) -> Bool { repliedBy.contains(provider) }
+    func hasReplied(_ provider: RankedID) -> Bool { repliedBy.contains(provider) }
 
     /// A provider replied about the name.
     var isAboutName: Bool { outcomes.contains { $0.outcome == .isAboutName } }
@@ -87,7 +87,7 @@ struct FailureRecord {
     ) {
         hasSilentUpstream = true
         if failure != .timeout, failure != .overload { hasFailedUpstream = true }
-        guard case .provider(let provider) = upstream else { return }
+        guard let provider = upstream.ranked else { return }
         if failure == .timeout { timedOut.append(provider) }
         switch failure {
         case _ where isOfService: ended(provider, .serviceFailed)
@@ -99,12 +99,12 @@ struct FailureRecord {
 
     mutating func contradicted(_ contradiction: Contradiction, at upstream: Upstream) {
         hasSilentUpstream = true
-        if case .provider(let provider) = upstream { ended(provider, .disproved) }
+        if let provider = upstream.ranked { ended(provider, .disproved) }
         self.contradiction = self.contradiction ?? contradiction
     }
 
     /// A request waited for a place while its provider replied to nothing.
-    mutating func waitedInVain(for provider: ProviderID, since instant: Instant) {
+    mutating func waitedInVain(for provider: RankedID, since instant: Instant) {
         timedOut.append(provider)
         ended(provider, .noReply(since: instant))
         wasUnplaced = true

@@ -190,7 +190,7 @@ package struct RuleTable: Equatable, Sendable {
             switch rule.upstreams {
             case nil: return true
             case .providers, .owners: return false
-            case .provider, .nameserver, .system:
+            case .provider, .nameserver, .nothing, .system:
                 exception = match
                 return false
             }
@@ -334,8 +334,8 @@ package struct RuleTable: Equatable, Sendable {
 
     /// The terms under which answers are accepted, in an order that depends on the rules alone.
     ///
-    /// - Parameter nameserver: returns a text for a nameserver.
-    func acceptanceTerms(_ nameserver: (ProviderID) -> String) -> [String] {
+    /// - Parameter nameserver: returns a text for a nameserver; nil for one that does not exist.
+    func acceptanceTerms(_ nameserver: (NameserverID?) -> String) -> [String] {
         let ofNames = ruleOfName.flatMap { name, named in
             named.rule.acceptanceTerms(nameserver).map { "\(name) \($0)" }
         }
@@ -349,12 +349,16 @@ package struct RuleTable: Equatable, Sendable {
 
 extension Rule {
     /// The rule limits acceptance: answers must meet an expectation, or come from a nameserver.
-    fileprivate var limitsAcceptance: Bool { !terms.acceptance.isEmpty || upstreams?.isNameserver == true }
+    fileprivate var limitsAcceptance: Bool { !terms.acceptance.isEmpty || upstreams?.areFinal == true }
 
     /// Returns one text for each term of acceptance and nameserver.
-    fileprivate func acceptanceTerms(_ nameserver: (ProviderID) -> String) -> [String] {
+    fileprivate func acceptanceTerms(_ nameserver: (NameserverID?) -> String) -> [String] {
         var terms = terms.acceptance
-        if case .nameserver(let server) = upstreams { terms.append(nameserver(server)) }
+        switch upstreams {
+        case .nameserver(let server): terms.append(nameserver(server))
+        case .nothing: terms.append(nameserver(nil))
+        case .providers, .owners, .provider, .system, nil: break
+        }
         return terms
     }
 

@@ -1,6 +1,6 @@
 // The options of resolv.conf(5) that concern how its nameservers are asked. The other options concern programs only.
 
-import DNSWire
+package import DNSWire
 
 package struct NameserverOptions: Equatable, Sendable {
     /// "rotate": each question starts at the next server.
@@ -36,10 +36,10 @@ package struct NameserverOptions: Equatable, Sendable {
     }
 
     /// How often each server is asked.
-    var rounds: Int { attempts.map { max(1, $0) } ?? Bounds.nameserverPatience.count }
+    package var rounds: Int { attempts.map { max(1, $0) } ?? Bounds.nameserverPatience.count }
 
     /// Wait for a server before the next is asked as well.
-    func patience(round: Int = 0, overStream isStream: Bool) -> Duration {
+    package func patience(round: Int = 0, overStream isStream: Bool) -> Duration {
         let wait = Bounds.nameserverPatience[min(round, Bounds.nameserverPatience.count - 1)]
         let usual = isStream ? max(wait, Bounds.nameserverStreamPatience) : wait
         return timeoutSeconds.map { min(usual, .seconds(max(1, $0))) } ?? usual

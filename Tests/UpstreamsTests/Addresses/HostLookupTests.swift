@@ -1,9 +1,10 @@
 // The sources that are asked for a provider's host name, and the use of their answers.
 
 import DNSWire
+import Resolver
 import Testing
 
-@testable import Resolver
+@testable import Upstreams
 
 @Suite("The lookup of a provider's host name")
 struct HostLookupTests {

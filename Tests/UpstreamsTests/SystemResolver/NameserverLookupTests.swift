@@ -6,6 +6,8 @@ import Resolver
 import TestSupport
 import Testing
 
+@testable import Upstreams
+
 struct NameserverLookupTests {
     @Test("a reply from the first server ends the lookup and closes its socket")
     func plain() {

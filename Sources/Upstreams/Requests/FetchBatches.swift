@@ -4,24 +4,25 @@
 // Invariants: `open` stands in the order of opening, so that the first batch is due first; no batch in it is empty or
 // full, and a question that fits into one of them never opens another.
 
-package import DNSWire
+import DNSWire
+import Resolver
 
-package struct FetchBatches {
-    package struct Fetch: Equatable, Sendable {
-        package let id: FetchID
-        package let question: Question
+struct FetchBatches {
+    struct Fetch: Equatable, Sendable {
+        let id: FetchID
+        let question: Question
         /// When the resolver requested it; its timeout counts from here.
-        package let startedAt: Instant
+        let startedAt: Instant
         /// The holder that the request's place counts for.
-        package let holder: ShareHolder
+        let holder: ShareHolder
         /// Names of the question's parent hang, so the fetch shares no request with others, which would have to wait
         /// too.
-        package let isAlone: Bool
-        package let cause: RequestCause
+        let isAlone: Bool
+        let cause: RequestCause
         /// Fetches with different parameters share no request; a number for each set of parameters of the provider.
-        package let parameters: Int
+        let parameters: Int
 
-        package init(
+        init(
             _ id: FetchID, _ question: Question, startedAt: Instant, holder: ShareHolder? = nil, isAlone: Bool = false,
             cause: RequestCause = .client, parameters: Int = 0
         ) {
@@ -36,16 +37,16 @@ package struct FetchBatches {
     }
 
     /// The content of one request: one or more fetches in insertion order.
-    package struct Batch: Equatable, Sendable {
-        package let provider: ProviderID
-        package fileprivate(set) var fetches: [Fetch]
+    struct Batch: Equatable, Sendable {
+        let provider: ProviderID
+        fileprivate(set) var fetches: [Fetch]
         fileprivate let capacity: Capacity
         fileprivate let leavesAt: Instant
 
         /// The questions of the request: for one type, those of the fetches; for both address types, both types for
         /// every name, since a request lists its types once for all names. Both are asked only if clients asked for
         /// both: otherwise the vendor's bill would double for machines without IPv6.
-        package var questions: [Question] {
+        var questions: [Question] {
             guard fetches.count > 1 else { return [fetches[0].question] }
             let asked = fetches.map(\.question)
             guard Set(asked.map(\.type)).count > 1 else { return asked }
@@ -83,30 +84,26 @@ package struct FetchBatches {
     }
 
     /// Capacity of one request to a provider.
-    package struct Capacity: Equatable, Sendable {
+    struct Capacity: Equatable, Sendable {
         /// The maximum number of names, 1 or more.
-        package let names: Int
-        package let bothFamilies: Bool
-
-        package init(names: Int, bothFamilies: Bool = false) {
-            self.names = names
-            self.bothFamilies = bothFamilies
-        }
+        let names: Int
+        var bothFamilies = false
 
         fileprivate func isSingle(_ type: RecordType) -> Bool { names == 1 && !(bothFamilies && type.isAddress) }
     }
 
     private var open: [Batch] = []
 
-    package init() {}
+    /// Open batches: 32 providers times two address families. Beyond this, the oldest batch is sent early.
+    static let maxOpen = 64
 
     /// When `popDue` has a batch; nil if none is open.
-    package var nextDeadline: Instant? { open.first?.leavesAt }
+    var nextDeadline: Instant? { open.first?.leavesAt }
 
     /// Adds a fetch. A fetch that no other can join never waits.
     ///
     /// - Returns: the batch to send at once: one filled by this fetch, or the oldest if there are too many.
-    package mutating func add(_ fetch: Fetch, to provider: ProviderID, _ capacity: Capacity, now: Instant) -> Batch? {
+    mutating func add(_ fetch: Fetch, to provider: ProviderID, _ capacity: Capacity, now: Instant) -> Batch? {
         if let index = open.firstIndex(where: { $0.provider == provider && $0.fits(fetch) }) {
             open[index].fetches.append(fetch)
             return open[index].isFull ? open.remove(at: index) : nil
@@ -115,17 +112,17 @@ package struct FetchBatches {
             provider: provider, fetches: [fetch], capacity: capacity, leavesAt: now + Bounds.gatherWithin)
         guard !capacity.isSingle(fetch.question.type) else { return batch }
         open.append(batch)
-        return open.count > Bounds.maxOpenBatches ? open.removeFirst() : nil
+        return open.count > FetchBatches.maxOpen ? open.removeFirst() : nil
     }
 
     /// Takes out one batch that has waited long enough, the oldest first.
-    package mutating func popDue(now: Instant) -> Batch? {
+    mutating func popDue(now: Instant) -> Batch? {
         guard let first = open.first, first.leavesAt <= now else { return nil }
         return open.removeFirst()
     }
 
     /// Removes an abandoned fetch. An unknown or already sent fetch is ignored.
-    package mutating func remove(_ id: FetchID) {
+    mutating func remove(_ id: FetchID) {
         for index in open.indices {
             guard let position = open[index].fetches.firstIndex(where: { $0.id == id }) else { continue }
             open[index].fetches.remove(at: position)

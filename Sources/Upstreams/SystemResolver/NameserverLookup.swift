@@ -1,7 +1,8 @@
 // Asks nameservers one question: selects servers, sets timeouts and validates replies. Owns no socket and
 // no clock; the caller reports events and carries out actions.
 
-package import DNSWire
+import DNSWire
+import Resolver
 
 /// Each exchange is one query with its own ID, over a socket of its own or, with TLS, over the server's connection:
 ///
@@ -15,8 +16,8 @@ package import DNSWire
 ///
 /// Servers that did not reply are asked in further rounds, the second with a longer wait. The lookup ends with the
 /// first usable answer, when no server is left, or at its deadline. Every opened exchange is closed exactly once.
-package struct NameserverLookup: Sendable {
-    package enum Event: Equatable, Sendable {
+struct NameserverLookup: Sendable {
+    enum Event: Equatable, Sendable {
         /// The first event, once.
         case started
         /// A datagram on the exchange's connected socket, or one whole message from its stream.
@@ -27,7 +28,7 @@ package struct NameserverLookup: Sendable {
         case timePassed
     }
 
-    package enum Action: Equatable, Sendable {
+    enum Action: Equatable, Sendable {
         /// Send from a new socket, connected to the server, with a random port.
         case sendDatagram(ExchangeID, Nameserver, [UInt8])
         /// Connect, and send the message with its length before it; with TLS, over a connection that may be open.
@@ -39,13 +40,17 @@ package struct NameserverLookup: Sendable {
     }
 
     /// The number of an exchange, counted up from 0 within one lookup.
-    package struct ExchangeID: Hashable, Sendable {
-        package let number: Int
+    struct ExchangeID: Hashable, Sendable {
+        let number: Int
     }
 
-    package let question: Question
+    /// Mismatched replies to one query before it is asked again over a stream. One or two may be late or damaged; a
+    /// forger needs thousands.
+    static let maxForeignReplies = 8
+
+    let question: Question
     /// Messages that did not match the query of their exchange.
-    package private(set) var foreignReplies = 0
+    private(set) var foreignReplies = 0
 
     private let servers: [Nameserver]
     private let options: NameserverOptions
@@ -98,7 +103,7 @@ package struct NameserverLookup: Sendable {
     ///   - isTest: the lookup asks each server once, over UDP first even if it replies over TCP only.
     ///   - deadline: the end of the lookup at the latest.
     ///   - trustsAuthenticData: AD is copied from the replies of all servers, over TLS.
-    package init(
+    init(
         _ question: Question, servers: [Nameserver], _ options: NameserverOptions = NameserverOptions(),
         isTest: Bool = false, deadline: Instant, trustsAuthenticData: Bool = false
     ) {
@@ -111,7 +116,7 @@ package struct NameserverLookup: Sendable {
     }
 
     /// When `timePassed` is due; nil before the start and after the end.
-    package var nextDeadline: Instant? {
+    var nextDeadline: Instant? {
         switch phase {
         case .new, .finished: nil
         case .awaiting(_, let until): min(until, deadline)
@@ -120,7 +125,7 @@ package struct NameserverLookup: Sendable {
     }
 
     /// - Parameter standings: the known state of the servers; the lookup adds its results.
-    package mutating func handle(
+    mutating func handle(
         _ event: Event, now: Instant, _ standings: inout NameserverStandings,
         randomness: inout some RandomNumberGenerator, actions: inout [Action]
     ) {
@@ -182,7 +187,8 @@ package struct NameserverLookup: Sendable {
         let server = exchanges[index].server
         // A flood of forged replies may have displaced the true reply.
         let silent = exchanges.first {
-            !$0.isStream && $0.server == server && !$0.hasReplied && $0.foreignReplies <= Bounds.maxForeignReplies
+            !$0.isStream && $0.server == server && !$0.hasReplied
+                && $0.foreignReplies <= NameserverLookup.maxForeignReplies
         }
         standings.replied(
             server, overStream: exchanges[index].isStream, silentSince: silent?.askedAt, now: now)
@@ -220,8 +226,10 @@ package struct NameserverLookup: Sendable {
         exchanges[index].foreignReplies += 1
         let count = exchanges[index].foreignReplies
         if exchanges[index].isStream {
-            if count > Bounds.maxForeignReplies { giveUp(index, .garbage, now, &standings, &randomness, &actions) }
-        } else if count == Bounds.maxForeignReplies + 1 {
+            if count > NameserverLookup.maxForeignReplies {
+                giveUp(index, .garbage, now, &standings, &randomness, &actions)
+            }
+        } else if count == NameserverLookup.maxForeignReplies + 1 {
             askOverStream(index, now, &randomness, &actions)
         }
     }

@@ -5,6 +5,8 @@ import Resolver
 import TestSupport
 import Testing
 
+@testable import Upstreams
+
 @Suite("Standings of nameservers")
 struct NameserverStandingsTests {
     /// The standings of two servers, of which the first is silent and the second replies.

@@ -1,47 +1,48 @@
 // The lookup of a provider's host name: which sources are asked, one after the other or together, and what they
 // answered. A value without I/O; the caller asks the sources and reports their answers.
 
-package import DNSWire
+import DNSWire
+import Resolver
 
-package struct HostLookup: Sendable {
-    package enum Source: Hashable, Sendable {
+struct HostLookup: Sendable {
+    enum Source: Hashable, Sendable {
         /// The nameservers themselves, never through this daemon.
         case system
         case provider(ProviderID)
     }
 
-    package struct Step: Hashable, Sendable {
-        package let source: Source
-        package let type: RecordType
+    struct Step: Hashable, Sendable {
+        let source: Source
+        let type: RecordType
     }
 
     private var stages: [[Source]]
     private var waiting: Set<Step> = []
     /// The addresses in order of arrival, without duplicates. Those of providers come first: a forged answer may have
     /// many addresses.
-    package private(set) var addresses: [Address] = []
+    private(set) var addresses: [Address] = []
     /// The shortest TTL of the answers.
-    package private(set) var ttlSeconds: Int?
+    private(set) var ttlSeconds: Int?
 
     /// Maximum number of other providers that are asked: as many as for a client's question.
-    package static let maxProviders = 3
+    static let maxProviders = 3
     private static let types = [RecordType.a, .aaaa]
 
     /// - Parameters:
     ///   - providers: providers that can be asked; the first `maxProviders` count.
     ///   - doubtsSystem: the providers are asked even if the nameservers have addresses.
-    package init(hasSystem: Bool, providers: [ProviderID], doubtsSystem: Bool) {
+    init(hasSystem: Bool, providers: [ProviderID], doubtsSystem: Bool) {
         let others = providers.prefix(HostLookup.maxProviders).map { Source.provider($0) }
         let system = hasSystem ? [Source.system] : []
         stages = (doubtsSystem ? [system + others] : [system, others]).filter { !$0.isEmpty }
     }
 
-    package var isWaiting: Bool { !waiting.isEmpty }
+    var isWaiting: Bool { !waiting.isEmpty }
     /// Whether nothing is left to ask or to wait for.
-    package var isFinished: Bool { !isWaiting && (stages.isEmpty || !addresses.isEmpty) }
+    var isFinished: Bool { !isWaiting && (stages.isEmpty || !addresses.isEmpty) }
 
     /// Returns the steps that are to be taken now; empty while answers are awaited, and at the end.
-    package mutating func next() -> [Step] {
+    mutating func next() -> [Step] {
         guard waiting.isEmpty, addresses.isEmpty, !stages.isEmpty else { return [] }
         let steps = stages.removeFirst().flatMap { source in HostLookup.types.map { Step(source: source, type: $0) } }
         waiting = Set(steps)
@@ -49,7 +50,7 @@ package struct HostLookup: Sendable {
     }
 
     /// - Parameter answer: the answer; nil for a failure.
-    package mutating func answered(_ step: Step, _ answer: Answer?) {
+    mutating func answered(_ step: Step, _ answer: Answer?) {
         guard waiting.remove(step) != nil, let answer else { return }
         // Blocking resolvers answer with the unspecified address.
         let found = answer.addresses.filter { $0.recordType == step.type && $0 != .v4(0) && $0 != .v6(high: 0, low: 0) }

@@ -5,6 +5,8 @@ import Resolver
 import TestSupport
 import Testing
 
+@testable import Upstreams
+
 struct NameserverRun {
     /// The reply of a server, made from the query.
     enum Reply: CaseIterable {

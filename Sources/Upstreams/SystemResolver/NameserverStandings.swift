@@ -1,7 +1,8 @@
 // Whether each nameserver replies, and whether over TCP only. Decides in which order and how servers are asked, and
 // when one that failed is tested together with a client's question.
 
-package import DNSWire
+import DNSWire
+package import Resolver
 
 /// States of a server without TLS; a server with TLS has only the first two:
 ///
@@ -36,28 +37,26 @@ package struct NameserverStandings: Sendable {
 
     /// Interval at which a failed server is tested. Each test costs one more query, and a server that works again is
     /// used after this time at the latest.
-    package static let testInterval: Duration = .seconds(10)
+    static let testInterval: Duration = .seconds(10)
     /// Maximum number of servers, more than a machine has; the least recently used one is forgotten.
     static let maxServers = 512
     /// Questions per second and server that are repeated over TCP after silence. Names without working servers are
     /// silent over UDP, too, and forwarders accept few connections (dnsmasq: 20).
     static let trialsPerSecond = 16
 
-    package init() {}
-
     /// Takes the changes since the last call.
-    package mutating func takeNews() -> [News] {
+    mutating func takeNews() -> [News] {
         defer { news = [] }
         return news
     }
 
     /// Forgets all servers, as the path to them is another one.
-    package mutating func reset() { standings = [:] }
+    mutating func reset() { standings = [:] }
 
     // MARK: decisions
 
     /// Returns the servers in the order to ask: servers that reply come first.
-    package mutating func order(_ servers: [Nameserver], _ options: NameserverOptions) -> [Nameserver] {
+    mutating func order(_ servers: [Nameserver], _ options: NameserverOptions) -> [Nameserver] {
         var servers = servers
         if options.rotates, !servers.isEmpty {
             rotation = (rotation + 1) % servers.count
@@ -68,7 +67,7 @@ package struct NameserverStandings: Sendable {
     }
 
     /// Returns the servers to test with a question of a client. Each counts as tested until `testInterval` has passed.
-    package mutating func takeDueTests(of servers: [Nameserver], now: Instant) -> [Nameserver] {
+    mutating func takeDueTests(of servers: [Nameserver], now: Instant) -> [Nameserver] {
         servers.filter { server in
             guard let due = standings[server]?.testDue, due <= now else { return false }
             standings[server]?.testDue = now + NameserverStandings.testInterval

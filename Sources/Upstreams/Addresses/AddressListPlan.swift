@@ -1,11 +1,11 @@
 // Schedules requests for a list of a provider's addresses: service nodes that its vendor lists, or the addresses of its
 // host name. A value without clock.
 
-package import DNSWire
+import DNSWire
 
-package struct AddressListPlan: Equatable, Sendable {
+struct AddressListPlan: Equatable, Sendable {
     /// The source of a list.
-    package enum Source: Equatable, Sendable {
+    enum Source: Equatable, Sendable {
         /// The vendor, over HTTP.
         case vendor
         /// Nameservers, and other providers.
@@ -13,16 +13,16 @@ package struct AddressListPlan: Equatable, Sendable {
     }
 
     /// Time of the next request; nil while one is in flight, or an answer with the list is awaited.
-    package private(set) var askAt: Instant?
+    private(set) var askAt: Instant?
     /// The addresses of the system resolver do not suffice: other providers are asked for the host name as well.
-    package private(set) var doubtsSystem = false
+    private(set) var doubtsSystem = false
     private let source: Source
     private var askedAt: Instant?
     private var failuresInARow = 0
 
     /// - Parameters:
     ///   - left: the remaining lifetime of the known list; nil without a list.
-    package init(_ source: Source, left: Duration?, now: Instant) {
+    init(_ source: Source, left: Duration?, now: Instant) {
         self.source = source
         askAt = now + (left.map { max(.zero, $0) } ?? .zero)
     }
@@ -30,25 +30,25 @@ package struct AddressListPlan: Equatable, Sendable {
     /// Returns how long a list is used before it is requested again.
     ///
     /// - Parameter seconds: the lifetime stated with the list; nil if none was.
-    package static func lifetime(_ seconds: Int?, of source: Source) -> Duration {
+    static func lifetime(_ seconds: Int?, of source: Source) -> Duration {
         let (floor, usual, ceiling) = source.lifetimes
         return seconds.map { min(max(.seconds($0), floor), ceiling) } ?? usual
     }
 
-    package mutating func asked(now: Instant) {
+    mutating func asked(now: Instant) {
         askAt = nil
         askedAt = now
     }
 
     /// The list is to come with an answer to another request.
-    package mutating func awaited() { askAt = nil }
+    mutating func awaited() { askAt = nil }
 
-    package mutating func answered(for lifetime: Duration, now: Instant) {
+    mutating func answered(for lifetime: Duration, now: Instant) {
         failuresInARow = 0
         askAt = now + lifetime
     }
 
-    package mutating func failed(now: Instant) {
+    mutating func failed(now: Instant) {
         let (floor, ceiling) = source.pauses
         askAt = now + min(floor * (1 << min(failuresInARow, 6)), ceiling)
         failuresInARow += 1
@@ -59,7 +59,7 @@ package struct AddressListPlan: Equatable, Sendable {
     /// - Parameters:
     ///   - isWrongNode: the node named another node as the right one; otherwise it was unreachable or another host.
     ///   - isLast: no address of the provider works.
-    package mutating func addressFailed(isWrongNode: Bool, isLast: Bool, now: Instant) {
+    mutating func addressFailed(isWrongNode: Bool, isLast: Bool, now: Instant) {
         var pause = isWrongNode ? AddressListPlan.wrongNodePause : AddressListPlan.unreachablePause
         if source == .hostName {
             guard isLast else { return }
@@ -73,7 +73,7 @@ package struct AddressListPlan: Equatable, Sendable {
 
     /// Requests a list at once: lists of another network may have other addresses, nearer ones for example. Ends a
     /// request in flight.
-    package mutating func networkChanged(now: Instant) {
+    mutating func networkChanged(now: Instant) {
         failuresInARow = 0
         doubtsSystem = false
         let pause = source == .vendor ? AddressListPlan.networkPause : .zero

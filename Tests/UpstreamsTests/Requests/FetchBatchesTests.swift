@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Resolver
+@testable import Upstreams
 
 @Suite("Fetch batches")
 struct FetchBatchesTests {
@@ -130,7 +131,7 @@ struct FetchBatchesTests {
 
     @Test("too many batches at once push out the oldest")
     mutating func bounded() throws {
-        for number in 0..<UInt64(Bounds.maxOpenBatches) {
+        for number in 0..<UInt64(FetchBatches.maxOpen) {
             #expect(try add(number, to: ProviderID(Int(number)), at: Int(number)) == nil)
         }
         #expect(try add(1000, to: ProviderID(1000), at: 100) == [0])

@@ -4,7 +4,7 @@ import DNSWire
 import TestSupport
 import Testing
 
-@testable import Resolver
+@testable import Upstreams
 
 @Suite("The plan for lists of a provider's addresses")
 struct AddressListPlanTests {
