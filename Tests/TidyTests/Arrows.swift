@@ -14,7 +14,7 @@ enum Arrows {
         // CLinux: constants of nf_tables. The only program with a capability.
         "httpdnsd-nftset": ["CLinux", "Confinement", "DNSWire", "Glibc", "LinuxIO", "SetFeed", "Settings"],
         // The other side of each dialect, by the same code. An HTTP server of its own, because it breaks the protocol.
-        "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
+        "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "LinuxIO", "Synchronization"],
         // Crypto: probes carry the bytes of a handshake.
         "Daemon": [
             "Confinement", "Control", "Crypto", "DNSWire", "Fleet", "HTTPClient", "HTTPDNS", "HTTPServer",
