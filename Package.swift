@@ -134,7 +134,7 @@ let package = Package(
         tests("UpstreamsTests", ["DNSWire", "Resolver", "TestSupport", "Upstreams"]),
         tests("DayTests", ["Daemon", "DNSWire", "LinuxIO", "Resolver", "Serving", "Store", "TestSupport"]),
         tests("TakeoverTests", ["httpdnsctl", "DNSWire", "LinuxIO", "Resolver", "TestSupport"]),
-        tests("DoctorTests", ["httpdnsctl", "Control", "DNSWire", "Resolver", "TestSupport"]),
+        tests("DoctorTests", ["httpdnsctl", "Control", "DNSWire", "LinuxIO", "Resolver", "TestSupport"]),
         tests("SetupTests", ["httpdnsctl", "DNSWire", "LinuxIO", "Settings"]),
         tests("BugReportTests", ["httpdnsctl", "Settings"]),
         tests("ManualTests", ["Control", "Daemon", "HTTPServer", "Resolver", "Settings", "TestSupport"]),

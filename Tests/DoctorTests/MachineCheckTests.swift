@@ -1,19 +1,21 @@
 // The findings about files, buffers, containers and settings.
 
+@testable import LinuxIO
 @testable import httpdnsctl
 import Testing
 
 @Suite("The machine around the daemon")
 struct MachineCheckTests {
     private let user = FileCheck.User(name: "httpdnsd", id: 900, groups: [900])
-    private let root = FileCheck.Status(isDirectory: true, owner: 0, group: 0, mode: 0o755)
+    private let root = FileStatus(
+        isDirectory: true, isRegular: false, size: 4096, ownerID: 0, groupID: 0, mode: 0o755)
 
-    private func file(_ mode: UInt32, owner: UInt32 = 0, group: UInt32 = 0) -> FileCheck.Status {
-        FileCheck.Status(isDirectory: false, owner: owner, group: group, mode: mode)
+    private func file(_ mode: UInt32, owner: UInt32 = 0, group: UInt32 = 0) -> FileStatus {
+        FileStatus(isDirectory: false, isRegular: true, size: 1, ownerID: owner, groupID: group, mode: mode)
     }
 
     private func findings(
-        _ purpose: FileCheck.Purpose, _ status: FileCheck.Status?, above: FileCheck.Status? = nil, free: Int? = nil
+        _ purpose: FileCheck.Purpose, _ status: FileStatus?, above: FileStatus? = nil, free: Int? = nil
     ) -> [Finding] {
         let place = FileCheck.Place(
             path: "/etc/x", purpose: purpose, steps: [root, above ?? root, status], freeBytes: free)

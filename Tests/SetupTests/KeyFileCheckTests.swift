@@ -2,6 +2,7 @@
 
 import Testing
 
+@testable import LinuxIO
 @testable import httpdnsctl
 
 @Suite("The place of a key")
@@ -10,17 +11,19 @@ struct KeyFileCheckTests {
     private static let root = FileCheck.User(name: "user 0", id: 0, groups: [0])
     private static let user = FileCheck.User(name: "user 1000", id: 1000, groups: [1000])
 
-    private static func directory(_ mode: UInt32 = 0o755, owner: UInt32 = 0) -> FileCheck.Status {
-        FileCheck.Status(isDirectory: true, owner: owner, group: owner, mode: mode)
+    private static func directory(_ mode: UInt32 = 0o755, owner: UInt32 = 0) -> FileStatus {
+        FileStatus(isDirectory: true, isRegular: false, size: 4096, ownerID: owner, groupID: owner, mode: mode)
     }
 
-    private static func file(_ mode: UInt32, owner: UInt32 = 990) -> FileCheck.Status {
-        FileCheck.Status(isDirectory: false, owner: owner, group: owner, mode: mode)
+    private static func file(
+        _ mode: UInt32, owner: UInt32 = 990, isRegular: Bool = true, size: Int = 1
+    ) -> FileStatus {
+        FileStatus(isDirectory: false, isRegular: isRegular, size: size, ownerID: owner, groupID: owner, mode: mode)
     }
 
     /// - Parameter steps: the files on the path below the root.
     private func verdict(
-        _ path: String, _ steps: [FileCheck.Status?], daemon: FileCheck.User? = daemon, caller: FileCheck.User = root,
+        _ path: String, _ steps: [FileStatus?], daemon: FileCheck.User? = daemon, caller: FileCheck.User = root,
         isWritable: Bool = true
     ) -> SetupMachine.KeyFile {
         let place = FileCheck.Place(
@@ -47,11 +50,10 @@ struct KeyFileCheckTests {
 
     @Test("a file that cannot hold a key, or holds none")
     func unusable() {
-        var status = Self.file(0o600)
-        status.isEmpty = true
-        #expect(verdict("/k", [status]) == .fault("/k is empty; put the key into it, or remove it"))
-        status.isSpecial = true
-        #expect(verdict("/k", [status]) == .fault("/k is not a regular file; put the key into one"))
+        let empty = Self.file(0o600, size: 0)
+        #expect(verdict("/k", [empty]) == .fault("/k is empty; put the key into it, or remove it"))
+        let special = Self.file(0o600, isRegular: false, size: 0)
+        #expect(verdict("/k", [special]) == .fault("/k is not a regular file; put the key into one"))
     }
 
     @Test("the remedy for a caller without an account is a command")

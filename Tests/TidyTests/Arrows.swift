@@ -15,7 +15,7 @@ enum Arrows {
         "httpdnsd-nftset": ["CLinux", "Confinement", "DNSWire", "Glibc", "LinuxIO", "SetFeed", "Settings"],
         // It is the server of each dialect, with the same code. It has an HTTP server of its own, because it breaks the
         // protocol.
-        "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "Synchronization"],
+        "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "LinuxIO", "Synchronization"],
         // Crypto: probes carry the bytes of a handshake.
         "Daemon": [
             "Confinement", "Control", "Crypto", "DNSWire", "Fleet", "HTTPClient", "HTTPDNS", "HTTPServer", "LinkDNS",

@@ -10,7 +10,9 @@ package struct FileStatus: Equatable, Sendable {
     package let ownerID: UInt32
     package let groupID: UInt32
     package let mode: UInt32
+}
 
+extension FileStatus {
     /// Reads the status of the path's target.
     ///
     /// - Throws: ENOENT, ENOTDIR, EACCES, ELOOP.

@@ -1,29 +1,10 @@
 // Checks that the daemon's user can access its files and that other users cannot read its keys. Opens no file: the
 // caller supplies owners and modes.
 
+import LinuxIO
 import Settings
 
 struct FileCheck: Sendable {
-    /// Type, owner and mode of the file at a path, links resolved.
-    struct Status: Equatable, Sendable {
-        let isDirectory: Bool
-        let owner: UInt32
-        let group: UInt32
-        let mode: UInt32
-        /// The path is neither a regular file nor a directory.
-        var isSpecial = false
-        /// A file without a byte.
-        var isEmpty = false
-
-        /// - Parameter bit: 4 to read, 2 to write, 1 to search a directory or execute a file.
-        func allows(_ user: User, _ bit: UInt32) -> Bool {
-            if user.id == 0 { return true }
-            if owner == user.id { return mode >> 6 & bit != 0 }
-            if user.groups.contains(group) { return mode >> 3 & bit != 0 }
-            return mode & bit != 0
-        }
-    }
-
     struct User: Equatable, Sendable {
         let name: String
         let id: UInt32
@@ -57,11 +38,11 @@ struct FileCheck: Sendable {
         let path: String
         let purpose: Purpose
         /// The status of each component, from the root to the path itself; nil: missing.
-        let steps: [Status?]
+        let steps: [FileStatus?]
         /// Free space of the file system; for directories only.
         var freeBytes: Int?
 
-        var status: Status? { steps.last ?? nil }
+        var status: FileStatus? { steps.last ?? nil }
     }
 
     /// The user; nil: this machine has no such user.
@@ -135,7 +116,7 @@ struct FileCheck: Sendable {
         }
     }
 
-    private func hindrances(_ place: Place, _ status: Status, _ user: User) -> [Finding] {
+    private func hindrances(_ place: Place, _ status: FileStatus, _ user: User) -> [Finding] {
         if let closed = place.steps.dropLast().firstIndex(where: { $0.map { !$0.allows(user, 1) } ?? false }) {
             let path = FileCheck.path(place.path, steps: closed)
             return [warning("\(user.name) can't search \(path) to reach \(place.path)", "chmod +x \(path)")]
@@ -150,7 +131,7 @@ struct FileCheck: Sendable {
         case .secret(let key):
             guard !status.allows(user, 4) else { return [] }
             let remedy =
-                status.owner == user.id
+                status.ownerID == user.id
                 ? "chmod u+r \(place.path)" : "chgrp \(user.group) \(place.path); chmod g+r \(place.path)"
             return [
                 Finding(
@@ -200,5 +181,15 @@ extension FileCheck.User {
             groups.insert(id)
         }
         self.init(name: name, id: id, groups: groups)
+    }
+}
+
+extension FileStatus {
+    /// - Parameter bit: 4 to read, 2 to write, 1 to search a directory or execute a file.
+    func allows(_ user: FileCheck.User, _ bit: UInt32) -> Bool {
+        if user.id == 0 { return true }
+        if ownerID == user.id { return mode >> 6 & bit != 0 }
+        if user.groups.contains(groupID) { return mode >> 3 & bit != 0 }
+        return mode & bit != 0
     }
 }

@@ -61,17 +61,12 @@ enum MachineFiles {
 
     /// Returns nil if this user may not read the path's directories.
     static func place(_ path: String, _ purpose: FileCheck.Purpose) -> FileCheck.Place? {
-        var steps: [FileCheck.Status?] = []
+        var steps: [FileStatus?] = []
         var walked = ""
         for part in [Substring()] + path.split(separator: "/") {
             walked += part.isEmpty ? "" : "/\(part)"
             do throws(SystemError) {
-                let status = try FileStatus(at: walked.isEmpty ? "/" : walked)
-                steps.append(
-                    FileCheck.Status(
-                        isDirectory: status.isDirectory, owner: status.ownerID, group: status.groupID,
-                        mode: status.mode, isSpecial: !status.isRegular && !status.isDirectory,
-                        isEmpty: status.size == 0))
+                steps.append(try FileStatus(at: walked.isEmpty ? "/" : walked))
             } catch {
                 guard !error.isPermissionDenied else { return nil }
                 steps.append(nil)

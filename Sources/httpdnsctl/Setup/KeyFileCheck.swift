@@ -1,6 +1,8 @@
 // Judges a path for the key of an account: whether the daemon can read the file, or whether a new one can be written
 // there that the daemon can read. Opens no file: the caller supplies owners and modes.
 
+import LinuxIO
+
 struct KeyFileCheck: Sendable {
     let place: FileCheck.Place
     /// The user of the installed daemon; nil without one.
@@ -17,8 +19,8 @@ struct KeyFileCheck: Sendable {
     var verdict: SetupMachine.KeyFile {
         guard let status = place.status else { return faultOfMissing.map { .fault($0) } ?? .missing }
         if status.isDirectory { return .fault("\(place.path) is a directory; a key has a file of its own") }
-        if status.isSpecial { return .fault("\(place.path) is not a regular file; put the key into one") }
-        if status.isEmpty { return .fault("\(place.path) is empty; put the key into it, or remove it") }
+        if !status.isRegular { return .fault("\(place.path) is not a regular file; put the key into one") }
+        if status.size == 0 { return .fault("\(place.path) is empty; put the key into it, or remove it") }
         return verdictOfFile
     }
 
@@ -60,7 +62,7 @@ struct KeyFileCheck: Sendable {
     }
 
     /// The components of the path that exist, from the root on.
-    private static func existingSteps(of place: FileCheck.Place) -> [FileCheck.Status] {
+    private static func existingSteps(of place: FileCheck.Place) -> [FileStatus] {
         Array(place.steps.prefix { $0 != nil }.compactMap(\.self))
     }
 

@@ -97,7 +97,7 @@ struct LogLevelsTests {
     func forAWhile() {
         var levels = LogLevels(settings: .info)
         levels.set(.debug, seconds: 60, now: start)
-        #expect(levels.report(now: start).text == "log level is debug for 1m, then info")
+        #expect(levels.report(now: start).sentence == "log level is debug for 1m, then info")
         #expect(levels.nextDeadline == start + .seconds(60))
         let endsEarly = levels.timePassed(now: start + .milliseconds(59_999))
         #expect(!endsEarly)
