@@ -108,15 +108,20 @@ package struct Resolver {
             setNAT64Prefixes(prefixes, synthesises: synthesises, now: now)
         case .timePassed: timePassed(&cache, now: now)
         }
+        carryOutAll(now: now)
+        // Two buffers in turn, so that no event allocates one.
+        if actions.isEmpty { swap(&actions, &state.actions) } else { actions += state.actions }
+        state.actions.removeAll(keepingCapacity: true)
+    }
+
+    /// Carries out what the event brought about, and reports the changes of provider state.
+    private mutating func carryOutAll(now: Instant) {
         followPortal(now: now)
         endTrials(now: now)
         shortenSilentWaits(now: now)
         repeat { carryOutConsequences(now: now) } while askOtherFamilies(now: now)
         let changes = state.ranking.reportStates(now: now)
         if !changes.isEmpty { state.actions.append(.statesChanged(changes)) }
-        // Two buffers in turn, so that no event allocates one.
-        if actions.isEmpty { swap(&actions, &state.actions) } else { actions += state.actions }
-        state.actions.removeAll(keepingCapacity: true)
     }
 
     private mutating func setUpstreams(_ providers: [ProviderTraits], hasSystem: Bool, now: Instant) {
