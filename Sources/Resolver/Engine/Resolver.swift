@@ -104,8 +104,7 @@ package struct Resolver {
             state.portal.heard(news, now: now)
             followPortal(now: now)
             learned(news, now: now)
-        case .nat64Prefixes(let prefixes, let synthesises):
-            setNAT64Prefixes(prefixes, synthesises: synthesises, now: now)
+        case .nat64Prefixes(let prefixes, let synthesises): setPrefixes(prefixes, synthesises: synthesises, now: now)
         case .timePassed: timePassed(&cache, now: now)
         }
         carryOutAll(now: now)
@@ -131,7 +130,7 @@ package struct Resolver {
         retry(failures.removeAll(), now: now)
     }
 
-    private mutating func setNAT64Prefixes(_ prefixes: [NAT64Prefix], synthesises: Bool, now: Instant) {
+    private mutating func setPrefixes(_ prefixes: [NAT64Prefix], synthesises: Bool, now: Instant) {
         routing.policy.changeAll { $0.nat64Prefixes = prefixes }
         state.dns64.setPrefixes(synthesises ? prefixes : [])
         if state.dns64.isOn { preferNoFamily(now: now) }
