@@ -46,7 +46,7 @@ package final class FleetLink: TimedPart {
         member = Membership(token: String(seed, radix: 36))
     }
 
-    package var isOn: Bool { setup != nil }
+    package private(set) var isOn = false
     var settings: Settings.Fleet? { setup?.settings }
     var counts: SharedFetches.Counts { member.counts }
     var published: UInt64 { member.published }
@@ -59,6 +59,7 @@ package final class FleetLink: TimedPart {
         (self.rules, self.fingerprint) = (rules, fingerprint)
         guard setup != self.setup else { return }
         self.setup = setup
+        isOn = setup != nil
         member.configure(setup?.terms, now: now)
         redis.configure(
             setup.map { setup in
