@@ -4,7 +4,7 @@ package import DNSWire
 
 package enum Bounds {
     /// Lookups in flight: as many clients as wait at most. A lookup holds one to two kilobytes. Beyond this number the
-    /// newest lookup of the largest holder ends.
+    /// newest lookup of the largest holder ends (`Resolver.endSurplus`).
     package static let maxLookups = 16_384
     /// Requests to providers in flight. Each holds a socket or a stream and up to 30 KiB.
     package static let maxRequests = 1024

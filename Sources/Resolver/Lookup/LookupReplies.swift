@@ -1,5 +1,5 @@
 // How a lookup treats the upstreams' replies: it holds an answer, gives the system resolver's, or ends. Lookup.swift
-// asks the upstreams.
+// asks the upstreams; ExpiredOffer.swift has the time of the expired answer.
 
 import DNSWire
 import PublicSuffix
