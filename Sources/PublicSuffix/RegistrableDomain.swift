@@ -8,21 +8,18 @@ extension Name {
     /// unchanged. An unlisted suffix has one label (rule `*` of publicsuffix.org).
     package var registrableDomain: Name {
         let dot = CChar(UInt8(ascii: "."))
-        let text = hostname
-        let all = text.count(where: { $0 == dot }) + 1
-        var (start, labels) = (0, all)
-        // From the longest candidate, since a suffix may be below a name that is none. One label is always a suffix.
-        while labels > 1, !isSuffix(text, from: start) {
-            start = (text[start...].firstIndex(of: dot) ?? start) + 1
-            labels -= 1
+        let found = unsafe hostname.withUnsafeBufferPointer { text -> Int? in
+            guard let domain = unsafe psl_registrable_domain(PublicSuffixList.installed.list, text.baseAddress) else {
+                return nil
+            }
+            var (at, labels) = unsafe (domain, 1)
+            while unsafe at.pointee != 0 {
+                if unsafe at.pointee == dot { labels += 1 }
+                unsafe at += 1
+            }
+            return labels
         }
-        return labels == all ? self : last(labels + 1)
-    }
-
-    private func isSuffix(_ text: [CChar], from start: Int) -> Bool {
-        unsafe text[start...].withUnsafeBufferPointer {
-            unsafe psl_is_public_suffix(PublicSuffixList.installed.list, $0.baseAddress) == 1
-        }
+        return found.map { last($0) } ?? self
     }
 
     /// True if third parties register names under this name, as under `co.uk` and `github.io`. True for a single label.
