@@ -155,7 +155,7 @@ struct SettingsErrors {
 
     /// Reads an element of an array of tables.
     ///
-    /// - Parameter complete: reads what the element's own keys do not say.
+    /// - Parameter complete: reads subtables and checks the name; runs even if a key is invalid.
     /// - Returns: nil if a value is invalid, or a required key is missing.
     mutating func filled<Element: KeyedElement>(
         _ table: Table, in name: String, besideTables tables: [String] = [],

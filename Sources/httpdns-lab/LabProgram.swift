@@ -62,14 +62,11 @@ enum LabProgram {
     }
 
     private static func text(of file: String, maxBytes: Int) throws(Failure) -> String {
-        let bytes: [UInt8]
-        do throws(SystemError) {
-            bytes = try TextFile.read(file, maxBytes: maxBytes)
+        do throws(InputFile.Failure) {
+            return try InputFile.read(file, maxBytes: maxBytes)
         } catch {
-            throw Failure(message: "\(file): \(error.isTooLarge ? "more than \(maxBytes) bytes" : reason(error.code))")
+            throw Failure(message: error.reason)
         }
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw Failure(message: "\(file): not UTF-8") }
-        return text
     }
 
     /// Returns the current time and a random generator for a dialect.
@@ -89,10 +86,8 @@ enum LabProgram {
             print("\(name) \(SocketAddress(endpoint.address, port: listener.port))")
             return listener
         } catch {
-            let reason = reason(error.errno)
+            let reason = unsafe String(cString: strerror(error.errno))
             throw Failure(message: "cannot listen on \(endpoint.address) port \(endpoint.port): \(reason)")
         }
     }
-
-    private static func reason(_ code: Int32) -> String { unsafe String(cString: strerror(code)) }
 }

@@ -211,7 +211,6 @@ struct Day: ~Copyable {
             if let provenance = source.provenance { answers.store(question, answer, provenance, now: now) }
         case .withdraw(let question, let source):
             if let provenance = source.provenance { answers.remove(question, provenance) }
-        case .statesChanged: break
         case .portal: throw account.broken("\(action) without a portal")
         case .rearrange, .remove, .awaitAsk, .probe, .probeNews, .forged, .contradicted:
             throw account.broken("\(action) without probes")

@@ -1,5 +1,6 @@
-// The two forms of a report: text for people, and one line of JSON with sorted keys.
+// The forms of a report: one line of JSON with sorted keys and, of most, text for people.
 
+/// A report with a JSON form.
 package protocol DataReport: Encodable, Sendable {}
 
 extension DataReport {
@@ -15,7 +16,7 @@ extension DataReport where Self: Decodable {
 }
 
 package protocol Report: DataReport {
-    /// Whole lines.
+    /// The text for people; ends with a newline.
     var text: String { get }
 }
 

@@ -118,8 +118,7 @@ extension LocalNameFile {
         self.init(.hostsDirectory, .hosts(tables), files: files, faults: faults)
     }
 
-    /// Whether a directory's file is used: not hidden files and editors' backups, as for `hostsdir` in dnsmasq(8), and
-    /// not the backups of dpkg and ucf.
+    /// False for hidden files and for backups of editors (as `hostsdir` in dnsmasq(8)), of dpkg and of ucf.
     static func isUsed(_ name: String) -> Bool {
         !name.hasPrefix(".") && !name.hasSuffix("~") && !(name.hasPrefix("#") && name.hasSuffix("#"))
             && !leftovers.contains { name.contains($0) }

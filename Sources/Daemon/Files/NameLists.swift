@@ -72,7 +72,7 @@ extension NamesInFiles {
         NameFilePaths(lists: Set(lists.keys), accounts: Set(accounts.keys), local: local.mapValues(\.kind))
     }
 
-    /// The kinds of those that are meant, by path.
+    /// Returns the kinds of the selected local files, by path.
     fileprivate func localPaths(where isMeant: (String, LocalNameFile) -> Bool) -> [String: LocalNameFile.Kind] {
         local.filter { isMeant($0.key, $0.value) }.mapValues(\.kind)
     }

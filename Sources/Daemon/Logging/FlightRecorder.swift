@@ -120,7 +120,7 @@ final class FlightRecorder {
             event.upstream = word(nameOfSource(answer.source))
             records.ofMainThread.record(event)
         case .reply, .replyExpired, .fail, .rearrange, .remove, .withdraw, .abandon, .awaitAsk, .probe, .probeNews,
-            .portal, .statesChanged:
+            .portal:
             break
         }
     }

@@ -9,17 +9,17 @@ import Resolver
 import Upstreams
 
 struct LogEvent: Sendable {
-    /// Which of equal lines within a minute are written; further ones are only counted.
+    /// The number of equal lines within a minute that are written; further ones are only counted.
     enum Repetition: Sendable {
-        /// All lines: results of operator actions, and details.
+        /// Every line is written: results of operator actions, and details.
         case written
-        /// The first six: state changes, which are folded only when they flap.
+        /// The first six are written: state changes, which are folded only when they flap.
         case change
-        /// The first one.
+        /// The first one is written.
         case counted
     }
 
-    /// The begin or end of a time in which no provider works, for receivers of notifications.
+    /// The start or end of an outage of all providers, for notifications.
     enum Outage: Sendable {
         case begun([FetchFailure: Int], hasSystemResolver: Bool)
         case ended(after: Duration)
@@ -44,7 +44,7 @@ struct LogEvent: Sendable {
         (self.details, self.fields) = (details, fields)
     }
 
-    /// Adds the outage that the event is about.
+    /// Returns the event with an outage for notifications.
     func with(_ outage: Outage) -> LogEvent {
         var event = self
         event.outage = outage

@@ -182,7 +182,7 @@ extension LogEvent {
 
 // MARK: - nameservers and fleet
 
-/// What the log says about a nameserver: of the operator, by its name, or of the system, by its address.
+/// An event of a nameserver: the operator's, by name, or the system's, by address.
 enum NameserverNews {
     /// Every server of the operator's nameserver fails.
     case down(name: String, reason: String)
@@ -190,7 +190,7 @@ enum NameserverNews {
     /// A server of the system forwards queries back to this daemon.
     case loops(String)
     case askedAgain(String)
-    /// A server does not reply, another one does.
+    /// A server does not reply, but another one does.
     case silent(String)
     case replies(String)
     /// UDP to a server is blocked.
@@ -310,7 +310,7 @@ extension LogEvent {
 }
 
 extension UpstreamOutput {
-    /// The event of the log; nil: the log says nothing about it.
+    /// The event of the log; nil: not logged.
     var logEvent: LogEvent? {
         switch self {
         case .event, .fleet, .exits, .provider, .billedSums, .note: nil

@@ -33,6 +33,7 @@ extension Daemon {
             networkChanges?.followReplies(now: now)
             // Before the next results: those of the former network are not failures.
             dispatch(now: now)
+            resolving.reportStateChanges(now: now)
             flight.files.counted(
                 failures: resolving.counted.tally[.serverFailure], resolving.counts(with: threads.tally), now: now)
         } while resolving.hasResults || !outbox.isEmpty

@@ -65,7 +65,7 @@ final class ResolvingLoop: TimedPart {
     }
 
     /// When the resolver is due.
-    var nextDeadline: Instant? { inPlace { Instant.earliest($0.nextDeadline, $0.nextStateChange) } }
+    var nextDeadline: Instant? { inPlace { $0.nextDeadline } }
 
     func timePassed(now: Instant) { handle(.timePassed, now: now) }
 
@@ -145,8 +145,10 @@ final class ResolvingLoop: TimedPart {
     /// - Parameter partitions: networks whose answers are a last resort, the latest first.
     func setOtherNetworks(_ partitions: [Partition]) { answers.otherNetworks = partitions }
 
-    /// Reports the changes of provider state, and whether an outage has begun or ended with them.
-    private func report(_ changes: [ProviderStateChange], now: Instant) {
+    /// Reports the changes of provider state since the last call.
+    func reportStateChanges(now: Instant) {
+        let changes = resolver.takeStateChanges(now: now)
+        guard !changes.isEmpty else { return }
         for change in changes {
             switch change.upstream {
             case .nameserver(let id):
@@ -333,7 +335,6 @@ final class ResolvingLoop: TimedPart {
             outbox.put(.forged(evidence))
             upstreams.fleet.reportEvidence(evidence.question.name, evidence.mismatched.target.address, now: now)
         case .contradicted(let answer): outbox.put(.contradicted(answer))
-        case .statesChanged(let changes): report(changes, now: now)
         case .fail(let waiter, let extendedError, let code):
             guard let client = clients.take(waiter) else { return tell(waiter, .failure(extendedError, code)) }
             fail(client, extendedError, code, now: now)

@@ -1,4 +1,4 @@
-// The use of the entries and notes that the store has kept.
+// Restores cache entries and notes from the store.
 
 import DNSWire
 import LinuxIO

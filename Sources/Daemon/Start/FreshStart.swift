@@ -1,5 +1,5 @@
-// The behaviour of a daemon with these settings for a question just after its start: the daemon's own resolver decides,
-// with an empty cache and without measurements. Every upstream counts as reachable, because no packet is sent.
+// How a daemon that has just started with these settings resolves a question: the daemon's own resolver decides, with
+// an empty cache and without measurements. Every upstream counts as reachable, because no packet is sent.
 
 import Control
 import DNSWire

@@ -48,8 +48,10 @@ package struct Resolver {
         return earliest
     }
 
-    /// When a state ends that `statesChanged` has reported; the change is reported by the next event.
-    package var nextStateChange: Instant? { state.ranking.nextStateChange }
+    /// Returns the state changes since the last call, in the order of the settings.
+    package mutating func takeStateChanges(now: Instant) -> [ProviderStateChange] {
+        state.ranking.takeStateChanges(now: now)
+    }
 
     /// - Parameter cache: the answers that clients get at this moment.
     package mutating func handle(_ event: Event, now: Instant, cache: inout some KnownAnswers, actions: inout [Action])
@@ -113,14 +115,12 @@ package struct Resolver {
         state.actions.removeAll(keepingCapacity: true)
     }
 
-    /// Carries out what the event brought about, and reports the changes of provider state.
+    /// Carries out what the event brought about.
     private mutating func carryOutAll(now: Instant) {
         followPortal(now: now)
         endTrials(now: now)
         shortenSilentWaits(now: now)
         repeat { carryOutConsequences(now: now) } while askOtherFamilies(now: now)
-        let changes = state.ranking.reportStates(now: now)
-        if !changes.isEmpty { state.actions.append(.statesChanged(changes)) }
     }
 
     private mutating func setUpstreams(_ providers: [ProviderTraits], hasSystem: Bool, now: Instant) {

@@ -36,8 +36,6 @@ package enum Action: Equatable, Sendable {
     /// Record an answer that contradicts the rule for its name.
     indirect case contradicted(ContradictingAnswer)
     case portal(PortalEvent)
-    /// Report these changes, which are in the order of the settings.
-    case statesChanged([ProviderStateChange])
 }
 
 extension LocalReply {

@@ -417,7 +417,7 @@ extension Lookup {
     mutating func end(
         with answer: Answer, from source: Source, standIn: StandInReason?, now: Instant, _ state: inout ResolverState
     ) {
-        if case .provider = source, answer.kind == .records {
+        if source.isProvider, answer.kind == .records {
             for provider in failures.refusedBy { state.ranking.contradicted(provider, now: now) }
         }
         let kept = keep(answer, from: source, standIn: standIn, now: now, &state)

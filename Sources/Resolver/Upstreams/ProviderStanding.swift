@@ -56,7 +56,7 @@ final class ProviderStanding {
     private(set) var triedAt: Instant?
     /// Lookups that chose this provider first.
     private(set) var firstChoices = DecayingCount(memory: ProviderStanding.memory)
-    /// The state last reported by `reportStates`.
+    /// The state last reported by `takeStateChanges`.
     var reportedState = ProviderState.unmeasured
 
     /// Age at which answers, failures and first choices weigh one half.
@@ -236,16 +236,6 @@ final class ProviderStanding {
         if isOverQuota(now) { return .overQuota }
         if isOverBudget(now) { return .overBudget }
         return isMeasured ? .up : .unmeasured
-    }
-
-    /// When the reported state ends by itself; nil: a reply or a request ends it.
-    var reportedStateEnd: Instant? {
-        switch reportedState {
-        case .blocked: openUntil
-        case .throttled: pausedUntil
-        case .overQuota: overQuotaUntil
-        case .up, .down, .overBudget, .unmeasured, .unresolved: nil
-        }
     }
 
     /// - Parameter allFirstChoices: first choices of all providers.

@@ -464,7 +464,7 @@ struct UpstreamRanking {
     }
 
     /// Returns the state changes since the last call.
-    mutating func reportStates(now: Instant) -> [ProviderStateChange] {
+    mutating func takeStateChanges(now: Instant) -> [ProviderStateChange] {
         var changes: [ProviderStateChange] = []
         for index in standings.indices {
             let (old, new) = (standings[index].reportedState, standings[index].state(now))
@@ -474,9 +474,6 @@ struct UpstreamRanking {
         }
         return changes
     }
-
-    /// When the first reported state ends; nil: none ends by itself.
-    var nextStateChange: Instant? { standings.lazy.compactMap(\.reportedStateEnd).min() }
 
     // MARK: events
 

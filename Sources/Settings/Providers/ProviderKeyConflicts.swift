@@ -18,7 +18,7 @@ extension Settings.Provider {
         return list + (given.contains("dialect") ? ciphers : []) + proxies + ownNames(given)
     }
 
-    /// The value with what follows from its keys; nil if a required key is missing.
+    /// Returns the provider with derived defaults; nil if a required key is missing.
     func completed(_ given: Set<String>) -> Self? {
         var provider = self
         provider.addresses = url.dialled(addresses)

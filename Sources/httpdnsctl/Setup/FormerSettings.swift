@@ -1,5 +1,5 @@
-// The former settings in `httpdnsctl setup --replace`: it keeps what it does not ask about, and names each line that it
-// leaves out.
+// The former settings: `httpdnsctl setup --replace` keeps those that it does not ask about, and lists each line that it
+// drops.
 
 import Settings
 

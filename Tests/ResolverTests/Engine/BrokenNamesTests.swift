@@ -107,6 +107,7 @@ struct BrokenNamesTests {
             var actions: [Action] = []
             resolver.handle(event, now: origin + time, actions: &actions)
             for action in actions { carryOut(action, at: time) }
+            openedBreakers += resolver.takeStateChanges(now: origin + time).count { $0.to == .down }
         }
 
         private mutating func carryOut(_ action: Action, at time: Duration) {
@@ -117,7 +118,6 @@ struct BrokenNamesTests {
                 guard let result = result(of: question) else { return }
                 coming.append((time + .milliseconds(40), id, result))
             case .abandon(let id): coming.removeAll { $0.id == id }
-            case .statesChanged(let changes): openedBreakers += changes.count { $0.to == .down }
             case .reply(let waiter, _, let source):
                 guard goodWaiters.contains(waiter.number) else { return }
                 if source == .system { goodFromSystem += 1 } else { goodFromProviders += 1 }

@@ -390,7 +390,7 @@ struct ScenarioRun {
         case .probe(let id, let target):
             probes.append((id, target))
             happened.append((.probe(target), now))
-        case .probeNews(.found), .statesChanged: break
+        case .probeNews(.found): break
         case .probeNews(.refused(_, let address, let reason)): happened.append((.refuse(address, reason), now))
         case .forged(let evidence):
             let (mismatched, verified) = (evidence.mismatched, evidence.verified)

@@ -423,7 +423,7 @@ struct Simulation {
             try account.require(
                 !expired.answer.isNegative || mayBeNegative, "\(question): a negative answer after its time")
         case .fail(let waiter, _, _): _ = try account.replied(waiter, now: now)
-        case .portal, .statesChanged: break
+        case .portal: break
         case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
         case .remove(let question) where policy.of(question.name).treatment(of: question.type) == .yielding:
             cache.remove(question)

@@ -164,13 +164,13 @@ struct ProviderChoiceTests {
         #expect(ranking.state(of: Self.a, now: start) == .unmeasured && ranking.state(of: Self.c, now: start) == nil)
         ranking.answered(Self.a, after: .milliseconds(10), now: start)
         begin(&ranking, Self.b)
-        let first = ranking.reportStates(now: start)
+        let first = ranking.takeStateChanges(now: start)
         #expect(
             first == [
                 ProviderStateChange(upstream: Self.a, from: .unmeasured, to: .up),
                 ProviderStateChange(upstream: Self.b, from: .unmeasured, to: .overBudget),
             ])
-        #expect(ranking.reportStates(now: start).isEmpty)
+        #expect(ranking.takeStateChanges(now: start).isEmpty)
         ranking.throttled(Self.a, for: .seconds(9), now: start)
         #expect(ranking.state(of: Self.a, now: start) == .throttled)
         for _ in 0..<2 { ranking.failed(Self.a, .reset, of: .root, now: start) }
@@ -181,7 +181,7 @@ struct ProviderChoiceTests {
         #expect(ranking.state(of: Self.a, now: start + .seconds(3600)) == .down, "not asked yet")
         ranking.reset(nil)
         #expect(ranking.state(of: Self.a, now: start) == .unmeasured)
-        let changes = ranking.reportStates(now: start)
+        let changes = ranking.takeStateChanges(now: start)
         #expect(
             changes == [ProviderStateChange(upstream: Self.a, from: .up, to: .unmeasured)], "what is spent is spent")
     }
