@@ -5,7 +5,7 @@ import DNSWire
 
 final class Exchange {
     /// dialling -> connecting -> sent -> acknowledged -> slow -> stuck -> retried
-    ///                       `-> settled
+    ///                       `-> unmonitored
     enum Stage {
         /// The request is not sent yet, or its connection is not known yet.
         case dialling
@@ -19,8 +19,9 @@ final class Exchange {
         case slow(since: Instant)
         /// No reply in time; the connection may still work.
         case stuck
-        /// The request is on a new connection, partly answered, sent to another endpoint, or not monitored.
-        case settled
+        /// Stalls are not detected: the request is on a new connection, partly answered, sent to another
+        /// endpoint, or has no stall timeout.
+        case unmonitored
         /// The request was sent a second time.
         case retried
     }
@@ -60,7 +61,7 @@ final class Exchange {
         transfers = [transfer]
         self.dialTimeout = dialTimeout
         deadPathAt = request.deadPathTimeout.map { startedAt.advanced(by: $0) }
-        stage = request.stallTimeout == nil ? .settled : .dialling
+        stage = request.stallTimeout == nil ? .unmonitored : .dialling
     }
 
     /// When `stalls`, `isUnacknowledged` or `hasDeadPath` must be called.
@@ -80,7 +81,7 @@ final class Exchange {
             return since.advanced(by: min(usual, silenceTimeout))
         case .acknowledged(let since): return since.advanced(by: stallTimeout / 2)
         case .slow(let since): return since.advanced(by: stallTimeout)
-        case .stuck, .settled, .retried: return nil
+        case .stuck, .unmonitored, .retried: return nil
         }
     }
 
@@ -105,7 +106,7 @@ final class Exchange {
     var awaitsSending: Bool {
         switch stage {
         case .dialling, .connecting: true
-        case .sent, .acknowledged, .slow, .stuck, .settled, .retried: transfers.contains { !$0.isWhollySent }
+        case .sent, .acknowledged, .slow, .stuck, .unmonitored, .retried: transfers.contains { !$0.isWhollySent }
         }
     }
 
@@ -113,8 +114,8 @@ final class Exchange {
     func noteSending(now: Instant) {
         guard let transfer = transfers.first, transfer.isSent else { return }
         switch stage {
-        case .dialling, .connecting: stage = transfer.isExposed ? .sent(since: now) : .settled
-        case .sent, .acknowledged, .slow, .stuck, .settled, .retried: break
+        case .dialling, .connecting: stage = transfer.isExposed ? .sent(since: now) : .unmonitored
+        case .sent, .acknowledged, .slow, .stuck, .unmonitored, .retried: break
         }
     }
 
@@ -138,19 +139,19 @@ final class Exchange {
             return stalls(now: now, isAcknowledged: isAcknowledged)
         case .connecting: return .silent(isAcknowledged(transfer) ? .timeout : .unacknowledged)
         case .sent(let since):
-            stage = transfer.isExposed ? .acknowledged(since: since) : .settled
+            stage = transfer.isExposed ? .acknowledged(since: since) : .unmonitored
             guard transfer.isExposed, !isAcknowledged(transfer) else {
                 return stalls(now: now, isAcknowledged: isAcknowledged)
             }
             return .silent(.unacknowledged)
         case .acknowledged(let since):
-            stage = transfer.isExposed ? .slow(since: since) : .settled
+            stage = transfer.isExposed ? .slow(since: since) : .unmonitored
             slowAt = now
             return transfer.isExposed ? .slow(transfer) : .none
         case .slow:
-            stage = transfer.isExposed ? .stuck : .settled
+            stage = transfer.isExposed ? .stuck : .unmonitored
             return transfer.isExposed ? .stuck : .none
-        case .stuck, .settled, .retried: return .none
+        case .stuck, .unmonitored, .retried: return .none
         }
     }
 
@@ -164,7 +165,7 @@ final class Exchange {
 
     /// Records that the request continues at the next of `elsewhere`.
     func leave(_ failure: TransferFailure) {
-        stage = .settled
+        stage = .unmonitored
         isUnheard = failure == .unacknowledged
     }
 
@@ -200,7 +201,7 @@ final class Exchange {
     }
 
     func couldNotRetry(_ failure: TransferFailure) {
-        stage = .settled
+        stage = .unmonitored
         retryFailure = failure
     }
 
