@@ -8,13 +8,13 @@ import Testing
 @Suite("Network reports")
 struct NetworkReportTests {
     private func current(
-        state: NetworkReport.State = .settled, words: String = "wifi, gateway 192.168.1.1", portal: String? = nil,
-        translation: String? = nil
+        state: NetworkReport.State = .stable, words: String = "wifi, gateway 192.168.1.1", portal: String? = nil,
+        nat64Prefix: String? = nil
     ) -> NetworkReport.Current {
         NetworkReport.Current(
             id: state == .none ? "" : "6f2c1a09", words: words, state: state, seconds: 8_040,
             families: state == .none ? [] : ["IPv4", "IPv6"], changes: 3, lastRecoveryMilliseconds: 1_340,
-            portal: portal, translation: translation, nameserverSource: "/run/systemd/resolve/resolv.conf")
+            portal: portal, nat64Prefix: nat64Prefix, nameserverSource: "/run/systemd/resolve/resolv.conf")
     }
 
     private let known = [
@@ -30,7 +30,7 @@ struct NetworkReportTests {
     func text() {
         let report = NetworkReport(
             current: current(
-                portal: "suspected since 12:34:56Z: all providers are redirected", translation: "64:ff9b::/96"),
+                portal: "suspected since 12:34:56Z: all providers are redirected", nat64Prefix: "64:ff9b::/96"),
             known: known,
             exits: [
                 NetworkReport.Exit(address: "2001:db8::7", provider: "google", ageSeconds: 130),
@@ -68,7 +68,7 @@ struct NetworkReportTests {
 
                 """)
         let changing = NetworkReport(
-            current: NetworkReport.Current(id: "6f2c1a09", words: "", state: .unsettled, seconds: 0))
+            current: NetworkReport.Current(id: "6f2c1a09", words: "", state: .changing, seconds: 0))
         #expect(
             changing.text == """
                 network    6f2c1a09, changing
@@ -114,7 +114,7 @@ struct NetworkReportTests {
                 network    6f2c1a09 (wifi, gateway 192.168.1.1)  for 2h14m  changes 3, last recovery 1,340 ms
 
                 """))
-        status.network = current(state: .unsettled, portal: "suspected since 12:34:56Z: x")
+        status.network = current(state: .changing, portal: "suspected since 12:34:56Z: x")
         status.switches = [SwitchReport(scope: ".")]
         #expect(
             status.text.hasSuffix(

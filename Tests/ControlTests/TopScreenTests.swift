@@ -44,7 +44,7 @@ struct TopScreenTests {
                 perSecond: 100 / Double(place * place + 1))
         }
         report.network = NetworkReport.Current(
-            id: "6f2c1a09", words: "wifi, gateway 192.168.1.1", state: .settled, seconds: 8_040, changes: 3,
+            id: "6f2c1a09", words: "wifi, gateway 192.168.1.1", state: .stable, seconds: 8_040, changes: 3,
             lastRecoveryMilliseconds: 340)
         return report
     }
@@ -130,7 +130,7 @@ struct TopScreenTests {
         report.stats.providers = [StatsReport.Provider(name: evil, dialect: evil, state: evil)]
         report.stats[group: "probe.verdicts"] = [evil: 1]
         report.portal = evil
-        report.network = NetworkReport.Current(id: evil, words: evil, state: .unsettled, seconds: 1)
+        report.network = NetworkReport.Current(id: evil, words: evil, state: .changing, seconds: 1)
         report.switches = [SwitchReport(scope: evil)]
         report.stats.figures["version"] = .text(evil)
         let screen = TopScreen(report, since: TopScreenTests.report(second: 0), notice: evil)

@@ -19,9 +19,9 @@ package struct NetworkReport: Report, Codable, Equatable {
     }
 
     package enum State: String, Codable, Sendable {
-        case settled
+        case stable = "settled"
         /// The default routes are changing.
-        case unsettled
+        case changing = "unsettled"
         /// There is no default route.
         case none = "no network"
     }
@@ -43,13 +43,13 @@ package struct NetworkReport: Report, Codable, Equatable {
         /// Why a captive portal is suspected: "suspected since 12:34:56Z: ...".
         package let portal: String?
         /// The NAT64 prefix through which IPv4 is reached: "64:ff9b::/96".
-        package let translation: String?
+        package let nat64Prefix: String?
         /// The file that names the system's nameservers; nil if the settings name them.
         package let nameserverSource: String?
 
         package init(
             id: String, words: String, state: State, seconds: Int, families: [String] = [], changes: Int = 0,
-            lastRecoveryMilliseconds: Int? = nil, portal: String? = nil, translation: String? = nil,
+            lastRecoveryMilliseconds: Int? = nil, portal: String? = nil, nat64Prefix: String? = nil,
             nameserverSource: String? = nil
         ) {
             self.id = id.shown(maxBytes: Bound.idBytes)
@@ -60,12 +60,13 @@ package struct NetworkReport: Report, Codable, Equatable {
             self.changes = changes
             self.lastRecoveryMilliseconds = lastRecoveryMilliseconds
             self.portal = portal?.shown(maxBytes: Bound.portalBytes)
-            self.translation = translation
+            self.nat64Prefix = nat64Prefix
             self.nameserverSource = nameserverSource?.shown(maxBytes: Bound.pathBytes)
         }
 
         package enum CodingKeys: String, CodingKey {
-            case id, words, state, families, changes, portal, translation
+            case id, words, state, families, changes, portal
+            case nat64Prefix = "translation"
             case seconds = "age_s"
             case lastRecoveryMilliseconds = "last_recovery_ms"
             case nameserverSource = "resolv_conf"
@@ -151,17 +152,17 @@ extension NetworkReport {
 extension NetworkReport.Current {
     /// The network line of `status`: "6f2c1a09 (wifi, gateway 192.168.1.1)  for 2h14m  changes 3, last recovery 340
     /// ms".
-    var line: String { "\(name)  for \(LineFormat.uptime(seconds: seconds))\(unsettled)  changes \(history)" }
+    var line: String { "\(name)  for \(LineFormat.uptime(seconds: seconds))\(change)  changes \(history)" }
 
     fileprivate var lines: [String] {
         var rows = [
-            ("network", "\(name)\(unsettled)"),
+            ("network", "\(name)\(change)"),
             (state == .none ? "lost" : "in use", "for \(LineFormat.uptime(seconds: seconds))"),
             ("routes", families.isEmpty ? "none" : families.joined(separator: ", ")),
             ("changes", history),
         ]
         if let nameserverSource { rows.append(("servers", "from \(nameserverSource)")) }
-        if let translation { rows.append(("NAT64", translation)) }
+        if let nat64Prefix { rows.append(("NAT64", nat64Prefix)) }
         if let portal { rows.append(("portal", portal)) }
         return rows.map(LineFormat.labelled)
     }
@@ -171,7 +172,7 @@ extension NetworkReport.Current {
         return words.isEmpty ? id : "\(id) (\(words))"
     }
 
-    private var unsettled: String { state == .unsettled ? ", changing" : "" }
+    private var change: String { state == .changing ? ", changing" : "" }
 
     private var history: String {
         "\(LineFormat.grouped(changes))"

@@ -112,7 +112,7 @@ package struct TopScreen {
 
     private var network: [(String, StyledLine.Style)] {
         guard let network = report.network else { return [("not watched", .quiet)] }
-        return [(network.line, network.state == .settled ? .plain : .doubtful)]
+        return [(network.line, network.state == .stable ? .plain : .doubtful)]
     }
 
     private var footer: StyledLine {

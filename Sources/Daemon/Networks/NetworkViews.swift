@@ -13,13 +13,13 @@ extension Statistics {
         guard let network else { return nil }
         let families = [("IPv4", network.reach.hasWayOut(.a)), ("IPv6", network.reach.hasWayOut(.aaaa))]
         let state: NetworkReport.State =
-            if network.isChanging { .unsettled } else if !network.hasWayOut { .none } else { .settled }
+            if network.isChanging { .changing } else if !network.hasWayOut { .none } else { .stable }
         return NetworkReport.Current(
             id: network.hasWayOut ? network.id.description : "", words: network.identity.words, state: state,
             seconds: Int((network.lostAt ?? network.enteredAt).duration(to: now).wholeSeconds),
             families: families.filter(\.1).map(\.0), changes: Int(clamping: network.history.changeCount),
             lastRecoveryMilliseconds: network.history.lastRecovery?.wholeMilliseconds, portal: portal,
-            translation: nat64Prefix?.description, nameserverSource: nameserverSource)
+            nat64Prefix: nat64Prefix?.description, nameserverSource: nameserverSource)
     }
 
     var networkReport: NetworkReport {
