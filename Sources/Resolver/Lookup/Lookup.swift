@@ -2,11 +2,11 @@
 //
 // Phases, and the transitions between them:
 //
-//     asking ───┬── a provider answers, or no upstream can ────────────────────────────────────────> finished
-//               ├── the system resolver's answer is given ──> settled ── the providers' fetches end ──> finished
+//     asking ───┬── a provider answers, or no upstream can ─────────────────────────────────────────────> finished
+//               ├── the system resolver's answer is given ──> answeredBySystem ── all fetches end ──────> finished
 //               └── the other family decides (OtherFamily) ──> awaitingOtherFamily ── its lookup ends ──> finished
 //
-//     asking, settled ── the network changes ──> a new lookup for the same clients, without the earlier replies
+//     asking, answeredBySystem ── the network changes ──> a new lookup for the clients, without earlier replies
 //
 // While asking: the next provider is asked after the hedge delay, or at once after a failure; the system resolver after
 // `SystemTerms.hedge`, or when all providers failed. Its answer waits for the providers until `holdUntil`.
@@ -36,7 +36,7 @@ struct Lookup {
         case asking
         case awaitingOtherFamily(HeldAnswer)
         /// - Parameter standIn: why the answer was given in the providers' place; nil: it was not.
-        case settled(Answer, standIn: StandInReason?, at: Instant)
+        case answeredBySystem(Answer, standIn: StandInReason?, at: Instant)
         case finished(Ending)
     }
 
@@ -173,7 +173,7 @@ struct Lookup {
 
     var isFinished: Bool { if case .finished = phase { true } else { false } }
     var isAsking: Bool { if case .asking = phase { true } else { false } }
-    private var isSettled: Bool { if case .settled = phase { true } else { false } }
+    private var isAnsweredBySystem: Bool { if case .answeredBySystem = phase { true } else { false } }
 
     /// The system resolver is the designated upstream of this name, not a substitute.
     var isSystemName: Bool { upstreams == .system }
@@ -215,7 +215,7 @@ struct Lookup {
     var nextDeadline: Instant {
         var earliest = running.first?.nextDeadline ?? giveUpAt
         for attempt in running { earliest = min(earliest, attempt.nextDeadline) }
-        if case .settled = phase {
+        if case .answeredBySystem = phase {
             return providers.isEmpty ? earliest : min(earliest, providers.nextAt ?? earliest)
         }
         // The gate to plain DNS was closed at an earlier instant.
@@ -272,7 +272,7 @@ struct Lookup {
 
     /// - Parameter cached: the expired answer from the cache. All waiters use it if none is held yet.
     mutating func join(_ waiter: Waiter, _ cached: ExpiredAnswer?, now: Instant, _ state: inout ResolverState) {
-        if waiter.isForRefresh, !isSettled { return joinForRefresh(waiter, &state) }
+        if waiter.isForRefresh, !isAnsweredBySystem { return joinForRefresh(waiter, &state) }
         expired.dropTooOld(now)
         if expired.own == nil, let cached { hold(cached) }
         // The cache gave this client no provider's answer, so none outranks the system resolver's.
@@ -284,10 +284,10 @@ struct Lookup {
             let isLost = remainsLost || areProvidersUnresponsive(state.ranking, now)
             expired.hurry(isLost && !awaitsFirstSystemAnswer, now: now)
         }
-        let given = settleInsteadOfExpired(now: now, &state)
+        let given = giveSystemAnswerInsteadOfExpired(now: now, &state)
         if let given {
             state.actions.append(.reply(waiter, given, .system))
-        } else if case .settled(let answer, _, let learnedAt) = phase {
+        } else if case .answeredBySystem(let answer, _, let learnedAt) = phase {
             let arranged = state.verification.arranged(question, answer, now: now)
             state.actions.append(.reply(waiter, arranged.aged(since: learnedAt, now: now), .system))
         } else if isExpiredDue(now), let answer = expired.answer {
@@ -394,7 +394,7 @@ struct Lookup {
         switch phase {
         case .asking: break
         case .awaitingOtherFamily: return awaitOtherFamily(now: now, &state)
-        case .settled: return goOnAfterSettling(now: now, &state)
+        case .answeredBySystem: return goOnAfterSystemAnswer(now: now, &state)
         case .finished: return
         }
         askPreferredFamily(&state)
@@ -402,12 +402,12 @@ struct Lookup {
         dropStandIn(now: now, &state)
         compareSystemAnswer(state.verification)
         if now < giveUpAt { askFurther(now: now, &state) }
-        _ = settleInsteadOfExpired(now: now, &state)
+        _ = giveSystemAnswerInsteadOfExpired(now: now, &state)
         guard isAsking else { return }
         if case .answered(let answer, let learnedAt) = system, !systemIsOutranked,
             let reason = standIn(state.ranking, now: now)
         {
-            _ = settle(with: answer.aged(since: learnedAt, now: now), reason, now: now, &state)
+            _ = giveSystemAnswer(with: answer.aged(since: learnedAt, now: now), reason, now: now, &state)
         } else if isIdle(now) || giveUpAt <= now {
             conclude(now: now, &state)
         } else if !waiters.isEmpty, isExpiredDue(now) || onlyAwaitsTurn && expired.own != nil {

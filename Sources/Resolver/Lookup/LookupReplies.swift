@@ -220,7 +220,7 @@ extension Lookup {
     ) {
         held.replace(source, forged, mayBeAsked: route.includes(source), verification, now: now)
         // New clients must not get the forged answer either.
-        if forged != nil, verification.isGuarded, case .settled = phase {
+        if forged != nil, verification.isGuarded, case .answeredBySystem = phase {
             phase = .asking
             system = .failed
         }
@@ -266,24 +266,24 @@ extension Lookup {
         areProvidersDone && ranking.unservedUntil(question, among: upstreams, now: now) != nil
     }
 
-    // MARK: settling
+    // MARK: the system resolver's answer
 
     /// Gives the system resolver's answer when the time of a lower-ranked expired answer has come.
     ///
     /// - Returns: the answer given; nil if none was.
-    mutating func settleInsteadOfExpired(now: Instant, _ state: inout ResolverState) -> Answer? {
+    mutating func giveSystemAnswerInsteadOfExpired(now: Instant, _ state: inout ResolverState) -> Answer? {
         compareSystemAnswer(state.verification)
         guard isAsking, case .answered(let answer, let learnedAt) = system, expired.answer != nil,
             expired.dueAt <= now, !systemIsOutranked, let reason = standIn(state.ranking, now: now)
         else { return nil }
-        return settle(with: answer.aged(since: learnedAt, now: now), reason, now: now, &state)
+        return giveSystemAnswer(with: answer.aged(since: learnedAt, now: now), reason, now: now, &state)
     }
 
     /// Gives clients the system resolver's answer. Running fetches to providers may still fill the cache.
     ///
     /// - Parameter reason: why the system resolver stands in.
     /// - Returns: the answer given; nil if it waits for the other family's.
-    mutating func settle(
+    mutating func giveSystemAnswer(
         with answer: Answer, _ reason: StandInReason, now: Instant, _ state: inout ResolverState
     ) -> Answer? {
         if state.dns64.isNeeded(for: question, answer) || awaitsPreferred(answer) {
@@ -294,13 +294,13 @@ extension Lookup {
         let standIn = isUnserved(state.ranking, now) ? nil : reason
         let kept = keep(answer, from: .system, standIn: standIn, now: now, &state)
         replyToAll(kept, from: .system, &state)
-        phase = .settled(kept, standIn: standIn, at: now)
+        phase = .answeredBySystem(kept, standIn: standIn, at: now)
         finishIfIdle()
         return kept
     }
 
     /// Continues after clients got the system resolver's answer. Providers not asked yet may replace it in the cache.
-    mutating func goOnAfterSettling(now: Instant, _ state: inout ResolverState) {
+    mutating func goOnAfterSystemAnswer(now: Instant, _ state: inout ResolverState) {
         if now < giveUpAt { askFurther(now: now, &state) } else { providers.removeAll() }
         finishIfIdle()
     }

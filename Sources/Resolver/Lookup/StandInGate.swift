@@ -75,9 +75,9 @@ extension Lookup {
     /// Whether the answer that was given in the providers' place may be given no longer: a provider that the lookup
     /// still waits for has replied to other questions since.
     func isWithdrawn(_ ranking: UpstreamRanking, now: Instant) -> Bool {
-        guard case .settled(_, .some, let settledAt) = phase else { return false }
+        guard case .answeredBySystem(_, .some, let answeredAt) = phase else { return false }
         let hasRecovered = running.contains { attempt in
-            attempt.provider.map { ranking.hasReplied($0, since: settledAt) } ?? false
+            attempt.provider.map { ranking.hasReplied($0, since: answeredAt) } ?? false
         }
         return hasRecovered && standIn(ranking, now: now) == nil
     }
