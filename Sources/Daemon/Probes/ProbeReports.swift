@@ -85,7 +85,7 @@ extension AddressPlace {
     fileprivate var isHandedOut: Bool {
         switch self {
         case .quickest, .slower, .behind, .asGiven, .lastResort: true
-        case .quarantined, .dropped, .absent: false
+        case .omittedAsMismatched, .omittedAsUnreachable, .absent: false
         }
     }
 
@@ -96,8 +96,8 @@ extension AddressPlace {
         case .slower: "\(good), slower than the fastest"
         case .behind: "not \(good); after \(good) addresses"
         case .asGiven: "no address of the name has been verified; order unchanged"
-        case .quarantined: "mismatched; another address is usable"
-        case .dropped: "unreachable; another address is usable"
+        case .omittedAsMismatched: "mismatched; another address is usable"
+        case .omittedAsUnreachable: "unreachable; another address is usable"
         case .lastResort: "no better address is known"
         case .absent: "in no cached answer"
         }

@@ -19,7 +19,7 @@ extension Metric {
         .gauge("probe.running", as: "probes_running", "Probes running.") { $0.probes.running },
         .gauge("probe.waiting", as: "probes_waiting", "Due probes waiting to start.") { $0.probes.waiting },
         .gauge("probe.dropped", as: "probes_dropped", "Addresses left out of answers as unreachable.") {
-            $0.probes.dropped
+            $0.probes.omittedAsUnreachable
         },
         .counter(
             "probe.skipped", as: "probes_skipped", "Due probes that were not started, by reason.", by: "reason"
@@ -35,7 +35,7 @@ extension Metric {
                 "refused": .at("probe.reports.refused") { $0.pendingProbes.reportsRefused },
             ]),
         .gauge("probe.quarantined", as: "quarantined_addresses", "Addresses left out of answers as mismatched.") {
-            $0.probes.quarantined
+            $0.probes.omittedAsMismatched
         },
         .counter(
             "probe.divergences", as: "divergence",

@@ -20,7 +20,7 @@ struct AddressOrder {
         case open
         /// The address is reachable, but TLS does not work as expected.
         case poor
-        case dead
+        case unreachable
         case mismatched
 
         static func < (left: Rank, right: Rank) -> Bool { left.rawValue < right.rawValue }
@@ -47,12 +47,12 @@ struct AddressOrder {
         }
         let quickest = judged.compactMap { $0.1.rankedTime }.min()
         let ranked = judged.map { (address: $0.0, judgement: $0.1, rank: $0.1.rank(quickest)) }
-        let isAlive = ranked.contains { $0.rank < .dead && $0.judgement.verdict != .unprobed }
+        let isAnyReachable = ranked.contains { $0.rank < .unreachable && $0.judgement.verdict != .unprobed }
         let isOpen = ranked.contains { $0.rank < .mismatched }
-        let isLeftOut = { (rank: Rank) in
+        let isOmitted = { (rank: Rank) in
             switch rank {
             case .quickest, .slower, .open, .poor: false
-            case .dead: isAlive && method == .handshake
+            case .unreachable: isAnyReachable && method == .handshake
             case .mismatched: isOpen
             }
         }
@@ -66,11 +66,12 @@ struct AddressOrder {
         }.map(\.element)
         let placed = sorted.map {
             Place(
-                address: $0.address, place: $0.rank.place(isLeftOut: isLeftOut($0.rank), isAlive: isAlive),
+                address: $0.address,
+                place: $0.rank.place(isOmitted: isOmitted($0.rank), isAnyReachable: isAnyReachable),
                 rank: $0.rank)
         }
-        handedOut = placed.filter { !isLeftOut($0.rank) }
-        omitted = placed.filter { isLeftOut($0.rank) }
+        handedOut = placed.filter { !isOmitted($0.rank) }
+        omitted = placed.filter { isOmitted($0.rank) }
     }
 
     var addresses: [Address] { handedOut.map(\.address) }
@@ -106,21 +107,21 @@ extension Judgement {
             return sortTime <= limit ? .quickest : .slower
         case .unprobed, .timeDoubtful: return .open
         case .expiredCertificate, .tlsReset, .tlsAlert, .tlsTimeout, .notTLS: return .poor
-        case .refused, .unreachable, .timeout: return .dead
+        case .refused, .unreachable, .timeout: return .unreachable
         case .nameMismatch, .untrusted: return .mismatched
         }
     }
 }
 
 extension AddressOrder.Rank {
-    /// - Parameter isAlive: another address is reachable.
-    fileprivate func place(isLeftOut: Bool, isAlive: Bool) -> AddressPlace {
+    /// - Parameter isAnyReachable: another address is reachable.
+    fileprivate func place(isOmitted: Bool, isAnyReachable: Bool) -> AddressPlace {
         switch self {
         case .quickest: .quickest
         case .slower: .slower
         case .open, .poor: .behind
-        case .dead: isLeftOut ? .dropped : isAlive ? .behind : .lastResort
-        case .mismatched: isLeftOut ? .quarantined : .lastResort
+        case .unreachable: isOmitted ? .omittedAsUnreachable : isAnyReachable ? .behind : .lastResort
+        case .mismatched: isOmitted ? .omittedAsMismatched : .lastResort
         }
     }
 }

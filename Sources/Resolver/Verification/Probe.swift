@@ -180,9 +180,9 @@ package enum AddressPlace: String, Sendable, CaseIterable {
     /// No address of the name speaks TLS: they stay in the upstream's order.
     case asGiven = "as-given"
     /// The address is mismatched; another address of the name is not.
-    case quarantined
+    case omittedAsMismatched = "quarantined"
     /// The address is unreachable; another address of the name is not.
-    case dropped
+    case omittedAsUnreachable = "dropped"
     /// The address is mismatched or unreachable, and handed out because the name has no better address.
     case lastResort = "last-resort"
     /// The address is in no cached answer.
@@ -193,8 +193,8 @@ package struct ProbeCounts: Equatable, Sendable {
     package var done: UInt64 = 0
     package var verdicts: [Verdict: UInt64] = [:]
     /// Mismatched addresses that are currently withheld from clients.
-    package var quarantined = 0
-    package var dropped = 0
+    package var omittedAsMismatched = 0
+    package var omittedAsUnreachable = 0
     package var divergences: UInt64 = 0
     package var running = 0
     package var waiting = 0

@@ -359,8 +359,8 @@ struct Verification {
         if plan.overflows > 0 { counts.skipped[.overload] = plan.overflows }
         for name in known.names where name.wasVerified && name.hasBad {
             let omitted = name.omitted
-            counts.quarantined += omitted.count { $0.place == .quarantined }
-            counts.dropped += omitted.count { $0.place == .dropped }
+            counts.omittedAsMismatched += omitted.count { $0.place == .omittedAsMismatched }
+            counts.omittedAsUnreachable += omitted.count { $0.place == .omittedAsUnreachable }
         }
         return counts
     }

@@ -36,7 +36,7 @@ struct ProbeReportsTests {
         let report = AddressReport(
             JudgedAddress(
                 target(), result, probedAt: now - .milliseconds(2_900), nextProbeAt: now + .seconds(60),
-                place: .quarantined, sources: [.system, .provider(ProviderID(7))]),
+                place: .omittedAsMismatched, sources: [.system, .provider(ProviderID(7))]),
             now: now
         ) { $0 == .system ? "system" : "other" }
         #expect(report.name == "a.example" && report.address == "192.0.2.1" && report.port == 443)
@@ -82,7 +82,8 @@ struct ProbeReportsTests {
         #expect(handedOut == [.quickest, .slower, .behind, .asGiven, .lastResort])
         #expect(Set(AddressPlace.allCases.map { outcome([.refused], $0).reason }).count == AddressPlace.allCases.count)
         #expect(
-            outcome([.refused], .dropped).text == "probe agrees: refused; 192.0.2.1 was removed from answers\n")
+            outcome([.refused], .omittedAsUnreachable).text
+                == "probe agrees: refused; 192.0.2.1 was removed from answers\n")
         #expect(outcome([.verified], .quickest).text == "probe disagrees: verified; 192.0.2.1 stays in answers\n")
     }
 

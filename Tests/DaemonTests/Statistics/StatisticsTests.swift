@@ -59,7 +59,9 @@ struct StatisticsTests {
         var reading = StatisticsReading(try statistics(of: try ResolvingStand()), Tally())
         reading.probes.verdicts = [.verified: 2, .notTLS: 1]
         reading.probes.skipped = [.overload: 5]
-        (reading.probes.quarantined, reading.probes.dropped, reading.probes.divergences) = (6, 7, 8)
+        (reading.probes.omittedAsMismatched, reading.probes.omittedAsUnreachable, reading.probes.divergences) = (
+            6, 7, 8
+        )
         let figures = Metric.all.figures(reading)
         let verdicts = try #require(figures["probe.verdicts"]).members
         #expect(Set(verdicts.keys) == Set(Verdict.allCases.map(\.rawValue)))

@@ -314,7 +314,7 @@ struct FleetStepsTests {
         stand.evidence(1)
         stand.pass(Bounds.evidencePause)
         #expect(stand.running.map(\.target.address) == [VerificationStand.address(1)])
-        #expect(stand.place(of: 1) != .quarantined)
+        #expect(stand.place(of: 1) != .omittedAsMismatched)
         var rearranged = stand.takeRearranged()
         #expect(rearranged.isEmpty)
         try stand.found(1, .nameMismatch)

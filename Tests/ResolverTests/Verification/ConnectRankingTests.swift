@@ -38,7 +38,7 @@ struct ConnectRankingTests {
         stand.pass(Bounds.probeJitter)
         for number in [1, 2] { try stand.found(number, .connected, port: 8080) }
         #expect(!stand.verification.isVerified(stand.question, stand.answer([1])))
-        #expect(stand.verification.counts.divergences == 0 && stand.verification.counts.quarantined == 0)
+        #expect(stand.verification.counts.divergences == 0 && stand.verification.counts.omittedAsMismatched == 0)
         let follows = stand.take()
         #expect(!follows.contains { if case .recordConfirmed = $0 { true } else { false } })
         #expect(!follows.contains { if case .askElsewhere = $0 { true } else { false } })

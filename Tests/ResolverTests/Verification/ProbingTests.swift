@@ -246,7 +246,7 @@ struct ProbingTests {
         stand.heard([1, 9])
         try stand.learn([66: .nameMismatch, 1: .verified, 2: .refused, 9: .verified])
         let judged = stand.verification.judged(stand.name)
-        #expect(judged.map(\.place) == [.quickest, .dropped, .quarantined, .absent])
+        #expect(judged.map(\.place) == [.quickest, .omittedAsUnreachable, .omittedAsMismatched, .absent])
         #expect(judged.map(\.target.address) == [1, 2, 66, 9].map(VerificationStand.address))
         #expect(judged[0].sources == [VerificationStand.beta, alpha] && judged[3].sources == [VerificationStand.beta])
         #expect(judged[0].probedAt == stand.now && judged[0].nextProbeAt == stand.now + .seconds(60))

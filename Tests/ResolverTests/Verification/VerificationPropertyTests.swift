@@ -163,7 +163,8 @@ private struct VerificationWorld {
             guard let answer = lastKept[Question(name, family)] else { continue }
             let arranged = verification.arranged(Question(name, family), answer, now: now).addresses
             let leadsThere = judged.filter { answer.addresses.contains($0.target.address) }
-            let omitted = leadsThere.filter { $0.place == .quarantined || $0.place == .dropped }.map(\.target.address)
+            let omitted = leadsThere.filter { $0.place == .omittedAsMismatched || $0.place == .omittedAsUnreachable }
+                .map(\.target.address)
             guard Set(answer.addresses) == Set(arranged).union(omitted), Set(arranged).isDisjoint(with: omitted) else {
                 return "\(arranged) with \(omitted) left out"
             }

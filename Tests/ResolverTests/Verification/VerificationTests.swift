@@ -45,11 +45,12 @@ struct VerificationTests {
         stand.kept([1, 2])
         try stand.learn([1: .nameMismatch])
         var rearranged = stand.takeRearranged()
-        #expect(rearranged.isEmpty && stand.place(of: 1) == .asGiven && stand.verification.counts.quarantined == 0)
+        #expect(
+            rearranged.isEmpty && stand.place(of: 1) == .asGiven && stand.verification.counts.omittedAsMismatched == 0)
         try stand.found(2, .verified)
         rearranged = stand.takeRearranged()
-        #expect(rearranged == [[2]] && stand.place(of: 1) == .quarantined)
-        #expect(stand.verification.counts.quarantined == 1)
+        #expect(rearranged == [[2]] && stand.place(of: 1) == .omittedAsMismatched)
+        #expect(stand.verification.counts.omittedAsMismatched == 1)
         stand.pass(.seconds(60))
         stand.kept([1, 2])
         stand.pass(Bounds.probeJitter)
@@ -58,7 +59,7 @@ struct VerificationTests {
         try stand.found(1, .verified)
         rearranged = stand.takeRearranged()
         #expect(rearranged.map { $0.sorted() } == [[1, 2]] && stand.place(of: 1) == .quickest)
-        #expect(stand.verification.counts.quarantined == 0)
+        #expect(stand.verification.counts.omittedAsMismatched == 0)
     }
 
     @Test("a dead address leaves the answer while another is alive, and comes back when that one dies")
@@ -66,13 +67,15 @@ struct VerificationTests {
         stand.kept([1, 2])
         try stand.learn([1: .refused, 2: .verified])
         var rearranged = stand.takeRearranged()
-        #expect(rearranged == [[2]] && stand.place(of: 1) == .dropped && stand.verification.counts.dropped == 1)
+        #expect(
+            rearranged == [[2]] && stand.place(of: 1) == .omittedAsUnreachable
+                && stand.verification.counts.omittedAsUnreachable == 1)
         stand.pass(.seconds(60))
         stand.kept([1, 2])
         _ = stand.take()
         try stand.learn([1: .refused, 2: .timeout])
         rearranged = stand.takeRearranged()
-        #expect(rearranged == [[1, 2]] && stand.verification.counts.dropped == 0)
+        #expect(rearranged == [[1, 2]] && stand.verification.counts.omittedAsUnreachable == 0)
     }
 
     @Test("a name that has no TLS is looked at again where it leads to somewhere else")
