@@ -6,15 +6,15 @@ import HTTPDNS
 
 enum Falsehood {
     /// Returns the questions and answers that the reply claims under this fault.
-    static func told(
+    static func claims(
         under fault: Fault?, _ asked: [Question], _ resolutions: [Resolution]
     ) -> (questions: [Question], resolutions: [Resolution]) {
         switch fault {
         case .wrongName:
             let others = asked.map(otherName)
-            return (others, zip(others, resolutions).map { said($0, $1, v4: 0xC633_6442, v6: "2001:db8:bad::1") })
+            return (others, zip(others, resolutions).map { forged($0, $1, v4: 0xC633_6442, v6: "2001:db8:bad::1") })
         case .privateAddress:
-            return (asked, zip(asked, resolutions).map { said($0, $1, v4: 0xC0A8_0101, v6: "fd00::1") })
+            return (asked, zip(asked, resolutions).map { forged($0, $1, v4: 0xC0A8_0101, v6: "fd00::1") })
         case .nothing: return (asked, resolutions.map { _ in .answer(Answer(negative: .noData)) })
         default: return (asked, resolutions)
         }
@@ -27,7 +27,7 @@ enum Falsehood {
     }
 
     /// - Parameter v4: 198.51.100.66 or 192.168.1.1, as a number.
-    private static func said(_ question: Question, _ resolution: Resolution, v4: UInt32, v6: String) -> Resolution {
+    private static func forged(_ question: Question, _ resolution: Resolution, v4: UInt32, v6: String) -> Resolution {
         let address = question.type == .a ? .v4(v4) : Address(v6)
         guard question.type.isAddress, let address else { return resolution }
         return .answer(Answer(records: [ResourceRecord(owner: question.name, address: address, ttlSeconds: 300)]))

@@ -75,7 +75,7 @@ package final class Lab: Sendable {
                 let faults = asked.compactMap { state.faults.fault(provider: provider, name: $0.name) }
                 return (asked.map { state.zone.resolve($0) }, faults.first)
             }
-            let (questions, answers) = Falsehood.told(under: fault, asked, resolutions)
+            let (questions, answers) = Falsehood.claims(under: fault, asked, resolutions)
             return (dialect.reply(to: questions, with: answers, in: context), fault)
         } catch {
             return (dialect.reply(to: error), nil)

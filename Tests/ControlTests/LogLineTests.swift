@@ -65,8 +65,8 @@ struct LogLineTests {
 
     @Test("a level says what is at least as urgent")
     func levels() {
-        let said = LogLevel.allCases.map { level in LogLevel.allCases.filter { $0.isSaid(at: level) } }
-        #expect(said == [[.error], [.error, .warning], [.error, .warning, .info], LogLevel.allCases])
+        let logged = LogLevel.allCases.map { level in LogLevel.allCases.filter { $0.isLogged(at: level) } }
+        #expect(logged == [[.error], [.error, .warning], [.error, .warning, .info], LogLevel.allCases])
     }
 
     @Test("the level's report says until when it holds")

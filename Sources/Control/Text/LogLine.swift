@@ -91,5 +91,5 @@ extension LogLevel {
     }
 
     /// Whether a message of this level is logged while `level` is set.
-    package func isSaid(at level: LogLevel) -> Bool { priority <= level.priority }
+    package func isLogged(at level: LogLevel) -> Bool { priority <= level.priority }
 }

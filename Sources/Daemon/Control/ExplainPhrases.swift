@@ -24,7 +24,7 @@ struct ExplainPhrases {
             name: known.question.name.description, type: known.question.type.description, stage: stage)
         report.route = route
         report.rules = known.matches.map(words)
-        report.ruleSays = known.rule.map(says) ?? []
+        report.ruleSays = known.rule.map(settingsText) ?? []
         report.ruleOrigins = known.matches.flatMap { match in
             match.origins.compactMap(words).map { "\(match.name): \($0)" }
         }
@@ -182,21 +182,21 @@ struct ExplainPhrases {
     private var family: String { known.rule?.terms.family.map { "family = \($0.rawValue)" } ?? "" }
 
     /// Returns the rule's settings as they are written in the settings file.
-    private func says(_ rule: Rule) -> [String] {
-        var said: [String] = []
+    private func settingsText(_ rule: Rule) -> [String] {
+        var settings: [String] = []
         switch rule.upstreams {
         // No rule has owners.
         case nil, .owners: break
-        case .providers: said.append("resolver = httpdns")
-        case .link: said.append("resolver = link")
-        case .provider(let only): said.append("resolver = \(nameOfSource(.provider(only)))")
-        case .nameserver(let only): said.append("resolver = \(nameOfSource(.nameserver(only)))")
-        case .nothing: said.append("resolver = a removed provider")
-        case .system: said.append("resolver = system")
+        case .providers: settings.append("resolver = httpdns")
+        case .link: settings.append("resolver = link")
+        case .provider(let only): settings.append("resolver = \(nameOfSource(.provider(only)))")
+        case .nameserver(let only): settings.append("resolver = \(nameOfSource(.nameserver(only)))")
+        case .nothing: settings.append("resolver = a removed provider")
+        case .system: settings.append("resolver = system")
         }
-        said += rule.terms.words(of: RuleTerm.rows) + (rule.answer?.settings ?? [])
-        said += rule.terms.words(of: RuleTerm.laterRows)
-        return said.isEmpty ? ["nothing"] : said
+        settings += rule.terms.words(of: RuleTerm.rows) + (rule.answer?.settings ?? [])
+        settings += rule.terms.words(of: RuleTerm.laterRows)
+        return settings.isEmpty ? ["nothing"] : settings
     }
 
     // MARK: probes, expiry and refresh

@@ -181,14 +181,14 @@ extension ProviderTestStep {
         connectionWasReused = transfer.connectionWasReused
         httpVersion = transfer.httpVersion == .http2 ? "2" : "1.1"
         certificate = transfer.certificate.map { "\($0.subject), by \($0.issuer), until \($0.notAfter)" }
-        var said: [String] = []
+        var summaries: [String] = []
         for answer in answers {
             switch answer {
-            case .success(let answer): said.append(answer.summary)
+            case .success(let answer): summaries.append(answer.summary)
             case .failure(let error): failure = error.description
             }
         }
-        self.answers = said
+        self.answers = summaries
     }
 }
 

@@ -29,11 +29,11 @@ final class Log: TimedPart {
 
     var droppedLines: UInt64 { writer.droppedLines }
 
-    var saysQueries: Bool { LogLevel.info.isSaid(at: levels.level) }
+    var logsQueries: Bool { LogLevel.info.isLogged(at: levels.level) }
 
     /// Writes the query events of one turn with a single write.
     func queries(_ events: [LogEvent]) {
-        guard saysQueries, !events.isEmpty else { return }
+        guard logsQueries, !events.isEmpty else { return }
         var lines: [LogLine] = []
         for event in events {
             if let atOnce = event.timesAtOnce {
@@ -46,7 +46,7 @@ final class Log: TimedPart {
     }
 
     func callAsFunction(_ event: LogEvent) {
-        guard event.level.isSaid(at: levels.level) else { return }
+        guard event.level.isLogged(at: levels.level) else { return }
         let line = event.line
         guard let atOnce = event.timesAtOnce else { return write(line) }
         for line in folding.take(line, atOnce: atOnce, now: Clock.now()) { write(line) }

@@ -18,7 +18,7 @@ struct LogFolding {
     private struct Kept {
         let line: LogLine
         var until: Instant
-        var said: Int
+        var writtenCount: Int
         var counted = 0
     }
 
@@ -33,30 +33,30 @@ struct LogFolding {
     /// - Parameter atOnce: number of equal lines per window that are written before further ones are counted.
     mutating func take(_ line: LogLine, atOnce: Int, now: Instant) -> [LogLine] {
         if let place = kept.firstIndex(where: { $0.line == line }) {
-            guard kept[place].said >= atOnce else {
-                kept[place].said += 1
+            guard kept[place].writtenCount >= atOnce else {
+                kept[place].writtenCount += 1
                 return [line]
             }
             kept[place].counted += 1
             return []
         }
-        var told: [LogLine] = []
-        if kept.count == LogFolding.maxLines { told = account(of: kept.removeFirst(), now: now) }
-        kept.append(Kept(line: line, until: now + LogFolding.window, said: 1))
-        return told + [line]
+        var lines: [LogLine] = []
+        if kept.count == LogFolding.maxLines { lines = account(of: kept.removeFirst(), now: now) }
+        kept.append(Kept(line: line, until: now + LogFolding.window, writtenCount: 1))
+        return lines + [line]
     }
 
     /// Closes expired windows and returns their counts. A line with counted repetitions begins another window.
     mutating func timePassed(now: Instant) -> [LogLine] {
-        var told: [LogLine] = []
+        var lines: [LogLine] = []
         while let first = kept.first, first.until <= now {
             kept.removeFirst()
-            told += account(of: first, now: now)
+            lines += account(of: first, now: now)
             if first.counted > 0 {
-                kept.append(Kept(line: first.line, until: now + LogFolding.window, said: first.said))
+                kept.append(Kept(line: first.line, until: now + LogFolding.window, writtenCount: first.writtenCount))
             }
         }
-        return told
+        return lines
     }
 
     /// Returns all pending counts, for shutdown.

@@ -118,7 +118,7 @@ extension Daemon {
 
     /// Reads queries for the log only if the log level shows them.
     private func logQueries(now: Instant) {
-        let isLogged = reload.settings.log.queries && log.saysQueries
+        let isLogged = reload.settings.log.queries && log.logsQueries
         let before = flight.watches.setLogging(
             isLogged ? .init(showsClients: reload.settings.log.clients) : nil, now: now)
         log.queries(flight.watches.takeLines() + before)

@@ -89,9 +89,10 @@ package struct AliCloud: AddressDialect {
             hosts, query, maxNames: call.isBatch ? maxNames : 1, by: self)
         guard call.isSigned else { return asked }
         guard let secret else { throw AliCloudCode.invalidAccount.thrown }
-        guard let expiry = URLQuery.value(of: "t", in: request.url), let said = URLQuery.value(of: "s", in: request.url)
+        guard let expiry = URLQuery.value(of: "t", in: request.url),
+            let signature = URLQuery.value(of: "s", in: request.url)
         else { throw AliCloudCode.missingArgument.thrown }
-        guard try said == AliCloud.signature(hosts, secret, expiry) else {
+        guard try signature == AliCloud.signature(hosts, secret, expiry) else {
             throw AliCloudCode.invalidSignature.thrown
         }
         try AliCloudRequest.check(expiry, in: context)

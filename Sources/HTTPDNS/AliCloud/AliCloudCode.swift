@@ -19,11 +19,11 @@ enum AliCloudCode: String, CaseIterable {
 
     /// Returns nil for a body without a known code.
     init?(in body: [UInt8]) {
-        guard let text = try? JSONBody.decode(Said.self, from: body).code else { return nil }
+        guard let text = try? JSONBody.decode(ErrorBody.self, from: body).code else { return nil }
         self.init(rawValue: text)
     }
 
-    private struct Said: Decodable {
+    private struct ErrorBody: Decodable {
         let code: String
     }
 

@@ -19,8 +19,8 @@ struct AliCloudReply: Decodable {
         /// Returns nil if the entry says nothing about this family.
         func addresses(of family: RecordType) -> AddressList? {
             // `ips` holds the family of `type`, or A without a type.
-            let said = type.map { $0.value == Int(family.rawValue) } ?? (family == .a)
-            return ((said ? ips : nil) ?? (family == .aaaa ? ipsv6 : nil)).map { AddressList(texts: $0, ttl: ttl) }
+            let isOfType = type.map { $0.value == Int(family.rawValue) } ?? (family == .a)
+            return ((isOfType ? ips : nil) ?? (family == .aaaa ? ipsv6 : nil)).map { AddressList(texts: $0, ttl: ttl) }
         }
     }
 

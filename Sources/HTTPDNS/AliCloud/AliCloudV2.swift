@@ -100,9 +100,9 @@ package struct AliCloudV2: AddressDialect {
         let values = Dictionary(all.map { ($0.name, $0.value) }) { first, _ in first }
         guard let id = values["id"], values["m"] == seal.mode else { throw AliCloudCode.missingArgument.thrown }
         guard id == account else { throw AliCloudCode.accountNotExists.thrown }
-        guard let said = values["s"] else { throw AliCloudCode.unsignedInterfaceDisabled.thrown }
+        guard let signature = values["s"] else { throw AliCloudCode.unsignedInterfaceDisabled.thrown }
         let signed = values.filter { isSigned($0.key) && !$0.value.isEmpty }
-        guard try said == signature(of: signed.map { (name: $0.key, value: $0.value) }) else {
+        guard try signature == self.signature(of: signed.map { (name: $0.key, value: $0.value) }) else {
             throw AliCloudCode.invalidSignature.thrown
         }
         guard let expiry = values["exp"] else { throw AliCloudCode.missingArgument.thrown }

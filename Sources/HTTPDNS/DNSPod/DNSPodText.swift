@@ -45,17 +45,17 @@ struct DNSPodText {
 
     private mutating func read(_ line: Text) {
         guard let line = DNSPodText.trimmed(line) else { return }
-        let said = line.prefix { $0 != UInt8(ascii: "|") }
-        client = client ?? DNSPodText.address(line[said.endIndex...].dropFirst())
-        guard !said.isEmpty else { return }
+        let answers = line.prefix { $0 != UInt8(ascii: "|") }
+        client = client ?? DNSPodText.address(line[answers.endIndex...].dropFirst())
+        guard !answers.isEmpty else { return }
         isEmpty = false
-        let head = said.prefix { $0 != UInt8(ascii: ":") }
+        let head = answers.prefix { $0 != UInt8(ascii: ":") }
         // Names have neither ";" nor ","; IPv6 addresses have colons too.
-        let isNameless = head.count == said.count || head.contains { DNSPodText.separators.contains($0) }
-        if isNameless || DNSPodText.address(said.prefix { !DNSPodText.separators.contains($0) }) != nil {
-            namelessParts = namelessParts ?? said
+        let isNameless = head.count == answers.count || head.contains { DNSPodText.separators.contains($0) }
+        if isNameless || DNSPodText.address(answers.prefix { !DNSPodText.separators.contains($0) }) != nil {
+            namelessParts = namelessParts ?? answers
         } else if let name = Name(String(decoding: head, as: UTF8.self)), partsOfName[name] == nil {
-            partsOfName[name] = said[head.endIndex...].dropFirst()
+            partsOfName[name] = answers[head.endIndex...].dropFirst()
         }
     }
 

@@ -36,14 +36,14 @@ package struct InheritedSockets {
                 unusable.append("descriptor \(descriptor)\(name) is not open; LISTEN_FDS says \(count)")
                 continue
             }
-            receive(FileDescriptor(owning: descriptor), said: "descriptor \(descriptor)\(name)")
+            receive(FileDescriptor(owning: descriptor), called: "descriptor \(descriptor)\(name)")
         }
         if count > InheritedSockets.maxCount {
             unusable.append("\(count) sockets are too many; at most \(InheritedSockets.maxCount) are used")
         }
     }
 
-    private mutating func receive(_ descriptor: consuming FileDescriptor, said name: String) {
+    private mutating func receive(_ descriptor: consuming FileDescriptor, called name: String) {
         let remedy = "take it out of the .socket unit"
         do throws(SystemError) {
             let family = try descriptor.option(SOL_SOCKET, SO_DOMAIN)

@@ -88,14 +88,14 @@ enum MachineFiles {
     static func unitStates() -> (socket: String, service: String) {
         let ended = try? ChildProgram.run(
             "systemctl", ["is-active", "httpdnsd.socket", "httpdnsd.service"], timeout: .seconds(2),
-            maxBytes: maxSaidBytes)
+            maxBytes: maxOutputBytes)
         let lines = String(decoding: ended?.output ?? [], as: UTF8.self).split(separator: "\n").map(String.init)
         // Without systemd, the two lines are an error.
         let areStates = lines.count == 2 && lines.allSatisfy { !$0.contains(" ") }
         return areStates ? (lines[0], lines[1]) : ("", "")
     }
 
-    private static let maxSaidBytes = 4096
+    private static let maxOutputBytes = 4096
 
     static var rewriterSettings: RewriterSettings {
         var settings = RewriterSettings()

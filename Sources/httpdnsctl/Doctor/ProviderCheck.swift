@@ -65,9 +65,9 @@ struct ProviderCheck: Sendable {
             let isGone = !places.contains { $0.provider == name && $0.outcome == .fine }
             return mine.indices.compactMap { index in
                 // Reports a shared outcome once, with the first address.
-                let isSaid = mine[..<index].contains { $0.outcome == mine[index].outcome }
+                let isReported = mine[..<index].contains { $0.outcome == mine[index].outcome }
                 let alike = mine.filter { $0.outcome == mine[index].outcome }
-                return isSaid ? nil : finding(alike, isGone: isGone)
+                return isReported ? nil : finding(alike, isGone: isGone)
             }
         }
     }

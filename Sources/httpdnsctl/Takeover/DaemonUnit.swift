@@ -12,10 +12,10 @@ struct DaemonUnit: Equatable, Sendable {
     /// The `systemctl` arguments that produce the input of `init`.
     static let question = ["show", "--property=ActiveState,UnitFileState,OnFailure"] + names
 
-    /// - Parameter said: output of systemctl for the service and, after an empty line, for its socket; empty without
+    /// - Parameter output: output of systemctl for the service and, after an empty line, for its socket; empty without
     ///   systemd.
-    init(_ said: String) {
-        let units = said.split(separator: "\n", omittingEmptySubsequences: false).split(separator: "")
+    init(_ output: String) {
+        let units = output.split(separator: "\n", omittingEmptySubsequences: false).split(separator: "")
         let service = units.first ?? []
         isActive = service.contains("ActiveState=active")
         isStartedAtBoot = units.contains { $0.contains("UnitFileState=enabled") }

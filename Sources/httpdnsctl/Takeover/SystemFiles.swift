@@ -20,17 +20,17 @@ enum SystemFiles {
         survey.isStubAnswering = DaemonAddresses.isListening(atStub: "127.0.0.53")
         survey.rewriterSettings = MachineFiles.rewriterSettings
         if survey.running.contains("NetworkManager") {
-            let said = try? ChildProgram.run(
+            let ended = try? ChildProgram.run(
                 "NetworkManager", ["--print-config"], timeout: programTimeout, maxBytes: maxOutputBytes)
-            survey.networkManagerSettings = String(decoding: said?.output ?? [], as: UTF8.self)
+            survey.networkManagerSettings = String(decoding: ended?.output ?? [], as: UTF8.self)
         }
         return survey
     }
 
     static func daemonUnit() -> DaemonUnit {
-        let said = try? ChildProgram.run(
+        let ended = try? ChildProgram.run(
             "systemctl", DaemonUnit.question, timeout: programTimeout, maxBytes: maxOutputBytes)
-        return DaemonUnit(said?.exitCode == 0 ? String(decoding: said?.output ?? [], as: UTF8.self) : "")
+        return DaemonUnit(ended?.exitCode == 0 ? String(decoding: ended?.output ?? [], as: UTF8.self) : "")
     }
 
     static func restorePlan(_ record: TakeoverRecord) throws(SystemError) -> RestorePlan {
@@ -87,8 +87,8 @@ enum SystemFiles {
             let ended = try ChildProgram.run(
                 call.name, call.arguments, timeout: programTimeout, maxBytes: maxOutputBytes)
             guard ended.exitCode != 0 else { return nil }
-            let said = String(decoding: ended.output, as: UTF8.self).split(separator: "\n").last ?? ""
-            let words = said.isEmpty ? "" : ": \(said)"
+            let lastLine = String(decoding: ended.output, as: UTF8.self).split(separator: "\n").last ?? ""
+            let words = lastLine.isEmpty ? "" : ": \(lastLine)"
             return "\(call.line) ended with \(ended.exitCode)\(words)".shown(maxBytes: SystemWorkReport.maxLineBytes)
         } catch {
             return "\(call.line): \(error)"
