@@ -28,12 +28,12 @@ package final class FlightRecords: Sendable {
 
     /// Number of events per ring that are searched for a name, so that the cost of `explain` does not depend on the
     /// load.
-    static let maxLooks = 4096
+    static let maxSearched = 4096
 
-    /// Returns the newest events about a name, oldest first, if they are among the last `maxLooks` of their ring.
+    /// Returns the newest events about a name, oldest first, if they are among the last `maxSearched` of their ring.
     package func latest(_ count: Int, about name: Name) -> [FlightEvent] {
         let sketch = FlightRing.NameSketch(name)
-        return latest(count, within: FlightRecords.maxLooks) { ring, number in
+        return latest(count, within: FlightRecords.maxSearched) { ring, number in
             guard ring.mayBe(number, about: sketch), let event = ring.event(number), event.name == name else {
                 return nil
             }
@@ -42,13 +42,13 @@ package final class FlightRecords: Sendable {
     }
 
     private func latest(
-        _ count: Int, within looks: Int, _ event: (FlightRing, UInt64) -> FlightEvent?
+        _ count: Int, within limit: Int, _ event: (FlightRing, UInt64) -> FlightEvent?
     ) -> [FlightEvent] {
         let found = rings.flatMap { ring in
             var events: [FlightEvent] = []
             let end = ring.count
             var number = end
-            while number > 0, end - number < UInt64(looks), events.count < count {
+            while number > 0, end - number < UInt64(limit), events.count < count {
                 number -= 1
                 if let event = event(ring, number) { events.append(event) }
             }

@@ -83,7 +83,7 @@ struct FlightRecordsTests {
         record(0, at: 3, beginning + ".sample1")
         let name = try #require(Name(beginning + ".EXAMPLE"))
         #expect(records.latest(9, about: name).map(\.nanoseconds) == [1, 2])
-        for number in 4..<(FlightRecords.maxLooks + 2) { record(0, at: UInt64(number), "www.example") }
+        for number in 4..<(FlightRecords.maxSearched + 2) { record(0, at: UInt64(number), "www.example") }
         #expect(records.latest(9, about: name).map(\.nanoseconds) == [2])
     }
 

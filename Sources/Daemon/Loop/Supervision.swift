@@ -73,7 +73,7 @@ struct Watchdog: Equatable {
     /// Two signs are due within the interval, so one may be late (sd_watchdog_enabled(3)).
     private static let signsInInterval = 2
     /// A thread that is behind is checked again before the interval ends.
-    private static let looksInInterval = 8
+    private static let checksInInterval = 8
 
     init(interval: Duration, now: Instant) {
         self.interval = interval
@@ -85,7 +85,7 @@ struct Watchdog: Equatable {
     mutating func timePassed(isServing: @autoclosure () -> Bool, now: Instant) -> Bool {
         guard nextDeadline <= now else { return false }
         let isServing = isServing()
-        nextDeadline = now + interval / (isServing ? Watchdog.signsInInterval : Watchdog.looksInInterval)
+        nextDeadline = now + interval / (isServing ? Watchdog.signsInInterval : Watchdog.checksInInterval)
         return isServing
     }
 }

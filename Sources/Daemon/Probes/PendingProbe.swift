@@ -52,7 +52,7 @@ struct PendingProbe {
 
     private enum Phase {
         /// Addresses seen at the last look: A and AAAA answers do not arrive together.
-        case lookingUp(seen: Set<ProbeTarget>, nextLook: Instant, until: Instant)
+        case lookingUp(seen: Set<ProbeTarget>, nextCheck: Instant, until: Instant)
         /// The addresses wait for results, in the order in which they became known.
         case waiting([ProbeTarget], until: Instant)
         /// All known addresses are mismatched: the resolver asks the other sources, and probes their addresses.
@@ -61,8 +61,8 @@ struct PendingProbe {
     }
 
     /// Time limit of the lookup: enough for a slow upstream and the one that is asked after it.
-    static let lookUpTime: Duration = .seconds(5)
-    static let lookInterval: Duration = .milliseconds(100)
+    static let lookupTimeout: Duration = .seconds(5)
+    static let checkInterval: Duration = .milliseconds(100)
     /// Limit without any news: twice the longest time-out that can be set, once for waiting for a free place among
     /// nearby addresses and once for the probe. Less than a client's time-out for a step.
     static let probeTime: Duration = .seconds(25)
@@ -78,7 +78,7 @@ struct PendingProbe {
     /// When `timePassed` is due; nil once the command has ended.
     var nextDeadline: Instant? {
         switch phase {
-        case .lookingUp(_, let nextLook, _): nextLook
+        case .lookingUp(_, let nextCheck, _): nextCheck
         case .waiting(_, let until), .awaitingOthers(let until): until
         case .ended: nil
         }
@@ -93,18 +93,18 @@ struct PendingProbe {
         case .verify:
             guard known.isEmpty else { return probe(withCached(known), now: now) }
             phase = .lookingUp(
-                seen: [], nextLook: now + PendingProbe.lookInterval, until: now + PendingProbe.lookUpTime)
+                seen: [], nextCheck: now + PendingProbe.checkInterval, until: now + PendingProbe.lookupTimeout)
             return [.resolve]
         }
     }
 
     mutating func timePassed(known: [ProbeTarget], now: Instant) -> [Step] {
         switch phase {
-        case .lookingUp(let seen, let nextLook, let until) where nextLook <= now:
-            let isSettled = seen == Set(known) || now >= until
-            if isSettled, !known.isEmpty { return probe(withCached(known), now: now) }
+        case .lookingUp(let seen, let nextCheck, let until) where nextCheck <= now:
+            let isStable = seen == Set(known) || now >= until
+            if isStable, !known.isEmpty { return probe(withCached(known), now: now) }
             guard now < until else { return cached.isEmpty ? end(.unknown) : probe(cached, now: now) }
-            phase = .lookingUp(seen: Set(known), nextLook: now + PendingProbe.lookInterval, until: until)
+            phase = .lookingUp(seen: Set(known), nextCheck: now + PendingProbe.checkInterval, until: until)
             return []
         case .waiting(let targets, let until) where until <= now:
             return targets.map(Step.noResult) + end(.found(findings))

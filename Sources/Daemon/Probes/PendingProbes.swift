@@ -138,7 +138,7 @@ final class PendingProbes: TimedPart {
             guard !findings.contains(where: { $0.result.verdict == .verified }) else { return }
             refuse("no address of \(name) was verified", entry)
         case .unknown:
-            refuse("no address of \(name) was found within \(PendingProbe.lookUpTime.wholeSeconds) s", entry)
+            refuse("no address of \(name) was found within \(PendingProbe.lookupTimeout.wholeSeconds) s", entry)
         case .refused(let refusal): refuse(refusal.words(name, nil), entry)
         }
     }

@@ -36,7 +36,7 @@ package struct BilledQuestions: Equatable, Sendable {
         var counts: [RequestCause: Int]
         /// When the clock came to this period, in milliseconds since 1970; nil: not since the start of the daemon.
         var shownSince: Int64?
-        /// The clock has settled in an earlier period: questions do not count in this one until the clock shows it
+        /// The clock has stayed in an earlier period: questions do not count in this one until the clock shows it
         /// again.
         var isFrozen = false
 
@@ -57,7 +57,7 @@ package struct BilledQuestions: Equatable, Sendable {
     /// 6 hours. A clock that has stayed in a period for so long was right to end the earlier periods, and any later
     /// ones that it showed since the start were a mistake. Later periods from before the start may be right: without a
     /// real-time clock, a machine is in the past until it hears the time.
-    private static let settlingMilliseconds: Int64 = 6 * 3_600_000
+    private static let stableClockMilliseconds: Int64 = 6 * 3_600_000
     /// Maximum of one count: the sum over all causes does not overflow.
     private static let maxCount = Int.max / RequestCause.allCases.count
 
@@ -115,7 +115,7 @@ package struct BilledQuestions: Equatable, Sendable {
             if let last = list.last, last.period == present {
                 let since = last.shownSince ?? unixMilliseconds
                 list[list.count - 1].shownSince = since
-                if unixMilliseconds - since >= BilledQuestions.settlingMilliseconds {
+                if unixMilliseconds - since >= BilledQuestions.stableClockMilliseconds {
                     list.removeAll { $0.period < present }
                     for index in list.indices.dropLast() where list[index].shownSince != nil {
                         list[index].isFrozen = true

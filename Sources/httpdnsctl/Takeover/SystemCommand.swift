@@ -164,16 +164,16 @@ struct SystemCommand {
     }
 
     /// How long to wait for notified programs, which need a moment to restart.
-    private static let settlingTime = Duration.seconds(5)
-    private static let betweenLooks = Duration.milliseconds(100)
+    private static let restartTimeout = Duration.seconds(5)
+    private static let checkInterval = Duration.milliseconds(100)
 
     private func leadsToDaemon() -> Bool {
-        let deadline = Clock.now() + SystemCommand.settlingTime
+        let deadline = Clock.now() + SystemCommand.restartTimeout
         while true {
             let server = ResolvConfText.firstNameserver(SystemFiles.resolvConfContent())
             if let server, DaemonAddresses.isReached(through: server) { return true }
             guard Clock.now() < deadline else { return false }
-            ChangeLock.wait(SystemCommand.betweenLooks)
+            ChangeLock.wait(SystemCommand.checkInterval)
         }
     }
 }
