@@ -6,5 +6,5 @@ package enum SocketInterest: Sendable {
     case read, write, both
 }
 
-/// Called when the wanted readiness of a descriptor changes.
+/// Called when the requested readiness of a descriptor changes.
 typealias InterestHandler = (_ descriptor: Int32, _ wants: SocketInterest) -> Void

@@ -91,11 +91,11 @@ package struct SetElements {
     }
 
     /// Replaces the sets and forgets everything about the former ones.
-    package mutating func configure(_ wanted: [AddressSetTarget]) {
+    package mutating func configure(_ requested: [AddressSetTarget]) {
         (targets, indexOfSet) = ([], [:])
-        for each in wanted where indexOfSet[each.set] == nil {
+        for each in requested where indexOfSet[each.set] == nil {
             indexOfSet[each.set] = targets.count
-            let types = Set(wanted.filter { $0.set == each.set }.map(\.recordType))
+            let types = Set(requested.filter { $0.set == each.set }.map(\.recordType))
             targets.append(Target(set: each.set, recordType: types.count == 1 ? each.recordType : nil))
         }
         forget()

@@ -5,7 +5,7 @@ import Glibc
 
 struct ElementPlan {
     /// An address of a request.
-    struct Wanted: Equatable {
+    struct Requested: Equatable {
         let key: SetKey
         let milliseconds: UInt64
     }
@@ -38,29 +38,29 @@ struct ElementPlan {
     private static let leastMilliseconds: UInt64 = 1000
 
     /// - Parameters:
-    ///   - wanted: the addresses, with increasing keys.
+    ///   - requested: the addresses, with increasing keys.
     ///   - found: what the set has for each of them.
     ///   - merges: the set's owner lets nft(8) merge and divide intervals (auto-merge).
-    init(_ wanted: [Wanted], _ found: [Found], merges: Bool) {
+    init(_ requested: [Requested], _ found: [Found], merges: Bool) {
         var divisions: [Division] = []
-        for (wanted, found) in zip(wanted, found) {
+        for (requested, found) in zip(requested, found) {
             guard case .element(let range, let milliseconds) = found else {
-                changes.append(Change(steps: [wanted.addition], keys: [wanted.key]))
+                changes.append(Change(steps: [requested.addition], keys: [requested.key]))
                 continue
             }
-            let isAlone = range == wanted.range
+            let isAlone = range == requested.range
             guard isAlone || merges else {
-                refused[wanted.key] = EEXIST
+                refused[requested.key] = EEXIST
                 continue
             }
-            guard let milliseconds, milliseconds < wanted.milliseconds else { continue }
+            guard let milliseconds, milliseconds < requested.milliseconds else { continue }
             if isAlone {
-                changes.append(ElementPlan.prolongation(of: wanted))
+                changes.append(ElementPlan.prolongation(of: requested))
             } else if divisions.last?.range == range {
-                divisions[divisions.count - 1].addresses.append(wanted)
+                divisions[divisions.count - 1].addresses.append(requested)
             } else {
                 let rest = max(milliseconds, ElementPlan.leastMilliseconds)
-                divisions.append(Division(range: range, milliseconds: rest, addresses: [wanted]))
+                divisions.append(Division(range: range, milliseconds: rest, addresses: [requested]))
             }
         }
         changes += divisions.map(\.change)
@@ -68,8 +68,8 @@ struct ElementPlan {
 
     /// An element that is there has to go first: before Linux 6.12, adding it again does not prolong it. The first step
     /// makes sure of an element to delete: it may have ended meanwhile.
-    private static func prolongation(of wanted: Wanted) -> Change {
-        Change(steps: [wanted.addition, .delete(wanted.range), wanted.addition], keys: [wanted.key])
+    private static func prolongation(of requested: Requested) -> Change {
+        Change(steps: [requested.addition, .delete(requested.range), requested.addition], keys: [requested.key])
     }
 
     /// An interval that ends earlier than some of its addresses are needed.
@@ -77,7 +77,7 @@ struct ElementPlan {
         let range: ClosedRange<SetKey>
         let milliseconds: UInt64
         /// The addresses, with increasing keys.
-        var addresses: [Wanted]
+        var addresses: [Requested]
 
         /// The interval becomes these addresses, and intervals between them that keep its end.
         var change: Change {
@@ -97,7 +97,7 @@ struct ElementPlan {
     }
 }
 
-extension ElementPlan.Wanted {
+extension ElementPlan.Requested {
     fileprivate var range: ClosedRange<SetKey> { key...key }
     fileprivate var addition: ElementPlan.Step { .add(range, milliseconds: milliseconds) }
 }

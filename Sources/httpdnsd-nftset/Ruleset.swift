@@ -36,12 +36,14 @@ final class Ruleset {
         guard case .ready(let type) = declaration.state, !request.elements.isEmpty else {
             return .done(number: request.number, declaration.state)
         }
-        var wanted: [SetKey: UInt64] = [:]
+        var requested: [SetKey: UInt64] = [:]
         for element in request.elements where element.address.recordType == type {
             let key = SetKey(element.address)
-            wanted[key] = max(wanted[key] ?? 0, UInt64(element.timeoutSeconds) * 1000)
+            requested[key] = max(requested[key] ?? 0, UInt64(element.timeoutSeconds) * 1000)
         }
-        let elements = wanted.sorted { $0.key < $1.key }.map { ElementPlan.Wanted(key: $0.key, milliseconds: $0.value) }
+        let elements = requested.sorted { $0.key < $1.key }.map {
+            ElementPlan.Requested(key: $0.key, milliseconds: $0.value)
+        }
         var refused: [SetKey: Int32] = [:]
         for start in stride(from: 0, to: elements.count, by: Ruleset.addressesAtOnce) {
             let some = elements[start..<min(start + Ruleset.addressesAtOnce, elements.count)]
@@ -96,10 +98,10 @@ final class Ruleset {
 
     /// Returns the addresses that the set does not take, with the error numbers.
     private func add(
-        _ wanted: [ElementPlan.Wanted], to set: AddressSet, _ declaration: SetDeclaration
+        _ requested: [ElementPlan.Requested], to set: AddressSet, _ declaration: SetDeclaration
     ) -> [SetKey: Int32] {
-        let found = found(wanted.map(\.key), in: set, isInterval: declaration.isInterval)
-        let plan = ElementPlan(wanted, found, merges: declaration.merges)
+        let found = found(requested.map(\.key), in: set, isInterval: declaration.isInterval)
+        let plan = ElementPlan(requested, found, merges: declaration.merges)
         var (changes, refused) = (plan.changes, plan.refused)
         for _ in 0..<Ruleset.maxTries where !changes.isEmpty {
             let codes = carryOut(changes, on: set, isInterval: declaration.isInterval)

@@ -69,7 +69,7 @@ struct MachineCheckTests {
     @Test("a small buffer matters where it is smaller than usual, or where the daemon has lost questions")
     func buffers() {
         let check = { (allowed: Int, lost: UInt64) in
-            BufferCheck(allowedBytes: allowed, wantedBytes: 1 << 20, lostDatagrams: lost).findings.map(\.gravity)
+            BufferCheck(allowedBytes: allowed, requestedBytes: 1 << 20, lostDatagrams: lost).findings.map(\.gravity)
         }
         #expect(check(1 << 20, 5).isEmpty && check(212_992, 0) == [.note])
         #expect(check(212_992, 3) == [.warning] && check(65_536, 0) == [.warning])

@@ -66,7 +66,8 @@ import Testing
         _ wanted: [(last: UInt32, seconds: UInt64)], _ found: [ElementPlan.Found], merges: Bool = false
     ) -> ElementPlan {
         ElementPlan(
-            wanted.map { ElementPlan.Wanted(key: key($0.last), milliseconds: $0.seconds * 1000) }, found, merges: merges
+            wanted.map { ElementPlan.Requested(key: key($0.last), milliseconds: $0.seconds * 1000) }, found,
+            merges: merges
         )
     }
 

@@ -30,11 +30,11 @@ extension StatsReport.Histogram {
     /// counts. In the last bucket, which has no upper bound, it is the lower bound.
     func percentile(_ percent: Double) -> Int? {
         let bounds = StatsReport.Histogram.boundsMicroseconds
-        let wanted = Double(counts.reduce(0, +)) * percent / 100
+        let rank = Double(counts.reduce(0, +)) * percent / 100
         var below = 0.0
         for (count, (low, high)) in zip(counts, zip([0] + bounds, bounds + bounds.suffix(1))) where count > 0 {
-            if below + Double(count) >= wanted {
-                return low + Int((Double(high - low) * (wanted - below) / Double(count)).rounded(.up))
+            if below + Double(count) >= rank {
+                return low + Int((Double(high - low) * (rank - below) / Double(count)).rounded(.up))
             }
             below += Double(count)
         }

@@ -34,9 +34,9 @@ enum WhyQuestion: Equatable {
         var type = RecordType.a
         // A name's own label with an underscore is no type.
         if let first = labels.first, first.first == UInt8(ascii: "_"),
-            let wanted = RecordType(String(decoding: first.dropFirst(), as: UTF8.self))
+            let requested = RecordType(String(decoding: first.dropFirst(), as: UTF8.self))
         {
-            type = wanted
+            type = requested
             labels = labels.dropFirst()
         }
         let wire: [UInt8] = labels.reduce(into: []) { $0 += [UInt8($1.count)] + $1 } + [0]

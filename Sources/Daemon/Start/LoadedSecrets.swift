@@ -28,12 +28,12 @@ struct LoadedSecrets {
         for settings: Settings, _ options: Options, bound: PortBinding? = nil, names read: NamesInFiles? = nil
     ) throws(UnusableSettings) {
         let handedOver = bound.flatMap { $0.areHandedOver ? $0.addresses : nil }
-        let wanted = options.listenPlaces(settings).addresses
+        let configured = options.listenPlaces(settings).addresses
         // Addresses that the settings no longer have are bound until the restart.
-        let listen = handedOver ?? wanted + (bound?.addresses ?? []).filter { !wanted.contains($0) }
+        let listen = handedOver ?? configured + (bound?.addresses ?? []).filter { !configured.contains($0) }
         let place = handedOver != nil ? "httpdnsd.socket" : options.listen.isEmpty ? "server.listen" : "--listen"
         var complaints = [
-            OpenResolverCheck.complaint(handedOver ?? wanted, of: place, allow: settings.server.allow)
+            OpenResolverCheck.complaint(handedOver ?? configured, of: place, allow: settings.server.allow)
         ].compactMap { $0 }.map { "\(SettingsFile.path(options)): \($0)" }
         var accounts: [ProviderAccount] = []
         var receivers: [ReceiverAccount] = []

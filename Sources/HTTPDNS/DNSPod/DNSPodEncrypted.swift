@@ -110,8 +110,8 @@ package struct DNSPodEncrypted: AddressDialect {
         from request: HTTPRequest, in context: DialectContext
     ) throws(DialectError) -> [Question] {
         guard URLQuery.value(of: "id", in: request.url) == account else { throw .account("id") }
-        let wanted = URLQuery.value(of: "alg", in: request.url) ?? Algorithm.des.rawValue
-        guard wanted == algorithm.rawValue else { throw .account("alg") }
+        let requested = URLQuery.value(of: "alg", in: request.url) ?? Algorithm.des.rawValue
+        guard requested == algorithm.rawValue else { throw .account("alg") }
         let families = try DNSPodEnterprise.families(in: request)
         guard let digits = URLQuery.value(of: "dn", in: request.url) else { throw .garbage("no parameter dn") }
         let list = String(decoding: try decrypt(digits.utf8), as: UTF8.self)

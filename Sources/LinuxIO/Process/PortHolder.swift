@@ -21,12 +21,12 @@ package enum PortHolder {
 
     /// Returns whether a socket prevents a bind: the same port, with the same address or a wildcard on either side. An
     /// IPv6 wildcard conflicts with IPv4 too, because it may serve both.
-    static func conflicts(_ entry: SocketTable.Entry, with wanted: SocketAddress, _ transport: Transport) -> Bool {
-        guard entry.address.port == wanted.port, transport == .udp || entry.state == SocketTable.listening else {
+    static func conflicts(_ entry: SocketTable.Entry, with requested: SocketAddress, _ transport: Transport) -> Bool {
+        guard entry.address.port == requested.port, transport == .udp || entry.state == SocketTable.listening else {
             return false
         }
-        if entry.address.isIPv6 == wanted.isIPv6 {
-            return entry.address.address == wanted.address || entry.address.isWildcard || wanted.isWildcard
+        if entry.address.isIPv6 == requested.isIPv6 {
+            return entry.address.address == requested.address || entry.address.isWildcard || requested.isWildcard
         }
         return entry.address.isIPv6 && entry.address.isWildcard
     }

@@ -90,8 +90,8 @@ package struct NAT64Discovery: Equatable, Sendable {
         prefixes = Array(NAT64Prefix.discovered(from: addresses).prefix(NAT64Discovery.maxPrefixes))
         remember()
         let (shortest, longest) = (NAT64Discovery.lifetimes.lowerBound, NAT64Discovery.lifetimes.upperBound)
-        let wanted = Duration.seconds(Int64(ttlSeconds)) - NAT64Discovery.refreshLead
-        askAt = now + max(shortest, min(wanted, prefixes.isEmpty ? NAT64Discovery.maxNegative : longest))
+        let untilRefresh = Duration.seconds(Int64(ttlSeconds)) - NAT64Discovery.refreshLead
+        askAt = now + max(shortest, min(untilRefresh, prefixes.isEmpty ? NAT64Discovery.maxNegative : longest))
         return prefixes != before
     }
 

@@ -215,8 +215,8 @@ extension NetworkChanges {
             solicited = nil
             return
         }
-        let wanted = Action.solicit(gateway: gateway, link: wayOut.link.index)
-        if wanted != solicited { actions.append(wanted) }
-        solicited = wanted
+        let solicitation = Action.solicit(gateway: gateway, link: wayOut.link.index)
+        if solicitation != solicited { actions.append(solicitation) }
+        solicited = solicitation
     }
 }

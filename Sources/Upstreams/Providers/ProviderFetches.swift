@@ -493,16 +493,16 @@ package final class ProviderFetches: TimedPart {
         guard let id = requestOfFetch.removeValue(forKey: fetch), let request = requests[id] else {
             return batches.remove(fetch)
         }
-        request.wantedCount -= 1
+        request.activeCount -= 1
         guard let flight = request.flight else {
             request.fetches.removeAll { $0.id == fetch }
-            if request.wantedCount == 0 { release(id, .other, now: now) }
+            if request.activeCount == 0 { release(id, .other, now: now) }
             return
         }
         // The resolver abandons a fetch at its time-out; an earlier abandon means that another answer won.
         let timeout = provider(request.provider)?.timeout ?? Bounds.providerTimeout
         let isLate = request.countsFrom.duration(to: now) >= timeout
-        guard request.wantedCount == 0 else {
+        guard request.activeCount == 0 else {
             if !isLate { overtaken(fetch, in: request, id) }
             return
         }
@@ -515,8 +515,8 @@ package final class ProviderFetches: TimedPart {
 
     private func overtaken(_ fetch: FetchID, in request: Request, _ id: RequestQueue.ID) {
         guard let parent = request.fetches.first(where: { $0.id == fetch })?.holder.parent else { return }
-        let isWanted = request.fetches.contains { $0.holder.parent == parent && requestOfFetch[$0.id] != nil }
-        if !isWanted { queue.leave(id, parent) }
+        let isActive = request.fetches.contains { $0.holder.parent == parent && requestOfFetch[$0.id] != nil }
+        if !isActive { queue.leave(id, parent) }
     }
 
     /// Returns the provider that the places belong to. Providers with an equal endpoint share its connections and
@@ -594,7 +594,7 @@ package final class ProviderFetches: TimedPart {
 
     /// Removes the request and frees its place. `takePlaces` must follow before the loop sleeps.
     ///
-    /// - Returns: the fetches that are still wanted.
+    /// - Returns: the fetches that were not abandoned.
     @discardableResult
     private func release(_ id: RequestQueue.ID, _ end: RequestQueue.End, now: Instant) -> [FetchBatches.Fetch] {
         queue.end(id, end, now: now)
@@ -607,7 +607,7 @@ package final class ProviderFetches: TimedPart {
         fail(release(id, end, now: now), failure)
     }
 
-    /// - Returns: the fetches that are still wanted.
+    /// - Returns: the fetches that were not abandoned.
     private func remove(_ id: RequestQueue.ID) -> [FetchBatches.Fetch] {
         guard let request = requests[id] else { return [] }
         requests[id] = nil

@@ -10,7 +10,8 @@ final class PendingRequest {
     let provider: ProviderID
     /// The fetches, including those that were abandoned in flight. `requestOfFetch` has only the others.
     var fetches: [FetchBatches.Fetch]
-    var wantedCount: Int
+    /// Number of fetches that were not abandoned.
+    var activeCount: Int
     /// Questions as sent: those of the fetches and possibly more.
     let questions: [Question]
     let earlier: EarlierReplies
@@ -34,7 +35,7 @@ final class PendingRequest {
     ) {
         self.provider = provider
         self.fetches = fetches
-        wantedCount = fetches.count
+        activeCount = fetches.count
         self.questions = questions
         self.earlier = earlier
         countsFrom = fetches[0].startedAt

@@ -185,9 +185,9 @@ struct Examination {
     }
 
     private func buffers(isUp: Bool) -> BufferCheck {
-        let wanted = Int(DatagramSocket.receiveBufferBytes)
+        let requested = Int(DatagramSocket.receiveBufferBytes)
         return BufferCheck(
-            allowedBytes: MachineFiles.number("/proc/sys/net/core/rmem_max") ?? wanted, wantedBytes: wanted,
+            allowedBytes: MachineFiles.number("/proc/sys/net/core/rmem_max") ?? requested, requestedBytes: requested,
             lostDatagrams: isUp ? DatagramLoss.count(at: places) : 0)
     }
 

@@ -24,7 +24,7 @@ struct BufferCheck: Sendable {
     /// The kernel's limit of a receive buffer (net.core.rmem_max).
     let allowedBytes: Int
     /// The buffer size that the daemon requests.
-    let wantedBytes: Int
+    let requestedBytes: Int
     /// Datagrams dropped since the start because the daemon's receive buffer was full.
     let lostDatagrams: UInt64
 
@@ -32,14 +32,14 @@ struct BufferCheck: Sendable {
     private static let usualBytes = 212_992
 
     var findings: [Finding] {
-        guard allowedBytes < wantedBytes else { return [] }
+        guard allowedBytes < requestedBytes else { return [] }
         let isHurting = allowedBytes < BufferCheck.usualBytes || lostDatagrams > 0
         let lost = lostDatagrams > 0 ? "; \(lostDatagrams) queries were dropped because a buffer was full" : ""
         return [
             Finding(
                 isHurting ? .warning : .note, .buffers,
-                "net.core.rmem_max is \(allowedBytes), the daemon asks for \(wantedBytes)\(lost)",
-                remedy: "echo net.core.rmem_max=\(wantedBytes) > /etc/sysctl.d/60-httpdnsd.conf; sysctl --system")
+                "net.core.rmem_max is \(allowedBytes), the daemon asks for \(requestedBytes)\(lost)",
+                remedy: "echo net.core.rmem_max=\(requestedBytes) > /etc/sysctl.d/60-httpdnsd.conf; sysctl --system")
         ]
     }
 }

@@ -45,13 +45,13 @@ struct SystemCommand {
             if record.isComplete {
                 if try isInForce(record) { return }
                 // Checked first: an unusable daemon must not cause a restore.
-                _ = wantedAddresses(isDryRun)
+                _ = listenAddresses(isDryRun)
             }
             try giveBackFirst(record, isDryRun)
             if isDryRun { return }
         case .none: break
         }
-        let addresses = wantedAddresses(isDryRun)
+        let addresses = listenAddresses(isDryRun)
         var survey = try SystemFiles.survey()
         survey.daemonUnit = SystemFiles.daemonUnit()
         let plan = TakeoverPlan(survey, addresses: addresses)
@@ -96,7 +96,7 @@ struct SystemCommand {
     }
 
     /// Returns the addresses to put into resolv.conf. If there is none, exits.
-    private func wantedAddresses(_ isDryRun: Bool) -> [String] {
+    private func listenAddresses(_ isDryRun: Bool) -> [String] {
         do throws(SystemError) {
             guard let told = try DaemonAddresses.told(at: socket) else {
                 refuse("the daemon at \(socket) does not report its listen addresses", isDryRun)
