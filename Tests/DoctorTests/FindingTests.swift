@@ -50,13 +50,13 @@ struct FindingTests {
     }
 
     @Test("what the daemon knows itself is told")
-    func knowledge() {
+    func state() {
         let quota = QuotaWarning(provider: "paid", questions: 80, quota: "100/day", isUsedUp: false)
-        let known = DaemonCheck.Knowledge(
+        let known = DaemonCheck.State(
             loopingServers: ["192.0.2.1:53"], portal: "http://a/", isSwitchedOff: true,
             unresolvedProviders: ["volc"], failingProviders: ["baidu"], quotas: [quota])
         let check = DaemonCheck(
-            control: .answers, socket: "/run/s", listeners: [listener(.ours, .ours)], knowledge: known)
+            control: .answers, socket: "/run/s", listeners: [listener(.ours, .ours)], state: known)
         #expect(check.findings.map(\.gravity) == [.warning, .warning, .warning, .warning, .warning, .note])
         #expect(check.findings[0].text.contains("192.0.2.1:53") && check.findings[3].text.hasSuffix("http://a/"))
         #expect(check.findings[1].text.hasPrefix("volc waits for an address"))

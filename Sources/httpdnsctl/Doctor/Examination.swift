@@ -12,7 +12,7 @@ struct Examination {
     let control: DaemonCheck.Control
     /// The daemon's status; nil if the daemon gave none.
     let status: StatusReport?
-    private let knowledge: DaemonCheck.Knowledge
+    private let state: DaemonCheck.State
     private let allowsLoopback: Bool
     private let fleet: FleetCheck
     private let isSocketUnitUp: Bool
@@ -48,9 +48,9 @@ struct Examination {
         let isWaitedFor = control.isAbsent && isSocketUnitUp && units.service == "inactive"
         self.control = isWaitedFor ? .startedByQuestions : control
         allowsLoopback = settings.allowsLoopback
-        var knowledge =
+        var state =
             status.map {
-                DaemonCheck.Knowledge(
+                DaemonCheck.State(
                     loopingServers: $0.loopingServers, portal: $0.portal, isSwitchedOff: !$0.switches.isEmpty,
                     unresolvedProviders: $0.providers.filter { $0.state == "unresolved" }.map(\.name),
                     failingProviders: $0.providers.filter { ["down", "blocked"].contains($0.state) }.map(\.name),
@@ -62,8 +62,8 @@ struct Examination {
                     faultyFiles: (($0.lists ?? []) + ($0.localNames ?? [])).compactMap(\.fault)
                         + ($0.unusedAccounts ?? []))
             } ?? .none
-        knowledge.refusesLoopback = !allowsLoopback
-        self.knowledge = knowledge
+        state.refusesLoopback = !allowsLoopback
+        self.state = state
         places =
             status?.listeners.compactMap { SocketAddress(withZone: $0) } ?? settings.settings.server.listen.addresses
         ourselves = ListenAddresses(
@@ -78,25 +78,25 @@ struct Examination {
             control == .startedByQuestions
             ? [] : places.map { DaemonQuestions(place: $0, allowsLoopback: allowsLoopback) }
         let nameservers = sources.list.servers.compactMap { NameserverQuestions($0) }
-        let passages = ResolvConfCheck.otherServers(MachineFiles.resolvConfFile(), without: ourselves)
-            .compactMap { PassageQuestion($0) }
+        let forwarding = ResolvConfCheck.otherServers(MachineFiles.resolvConfFile(), without: ourselves)
+            .compactMap { ForwardingQuestion($0) }
         let named = settings.usable.nameservers.flatMap { nameserver in
             nameserver.servers.compactMap { NamedServerQuestions($0, of: nameserver) }
         }
         let asked =
-            daemon.flatMap(\.checks) + nameservers.flatMap(\.checks) + passages.map(\.check)
+            daemon.flatMap(\.checks) + nameservers.flatMap(\.checks) + forwarding.map(\.check)
             + named.flatMap(\.checks)
         let before = countedQueries
         try NetworkChecks(checks: asked + providers.checks).run()
-        var knowledge = self.knowledge
+        var state = self.state
         if let before, let after = countedQueries {
             let answered = daemon.flatMap { $0.listener.replies }.count { $0.reply == .ours }
-            knowledge.foreignReplies = max(0, answered - (after - before))
+            state.foreignReplies = max(0, answered - (after - before))
         }
-        let resolvConf = resolvConf(Set(passages.filter(\.isPassed).map(\.server)))
+        let resolvConf = resolvConf(Set(forwarding.filter(\.isForwarded).map(\.server)))
         let daemonCheck = DaemonCheck(
             control: control, socket: socket ?? "(control.socket is off)", listeners: daemon.map(\.listener),
-            knowledge: knowledge)
+            state: state)
         let findings =
             settings.check.findings + daemonCheck.findings + portCheck(daemon).findings
             + resolvConf.findings + switches.findings + providers.clock.findings + providers.authorities.findings

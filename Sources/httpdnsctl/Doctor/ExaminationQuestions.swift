@@ -94,7 +94,7 @@ struct NamedServerQuestions {
     private let nameserver: String
     private let udp: QueryCheck
     private let tcp: QueryCheck
-    private let passage: QueryCheck
+    private let forwarding: QueryCheck
 
     /// Returns nil for a server with TLS: the daemon tells whether it works.
     init?(_ server: Settings.Nameserver.Server, of nameserver: Settings.Nameserver) {
@@ -108,30 +108,30 @@ struct NamedServerQuestions {
                 through: nameserver.interface)
         }
         (udp, tcp) = (check(question, .udp), check(question, .tcp))
-        passage = QueryCheck(DaemonProof.zone.question, to: server.endpoint, .udp, through: nameserver.interface)
+        forwarding = QueryCheck(DaemonProof.zone.question, to: server.endpoint, .udp, through: nameserver.interface)
     }
 
-    var checks: [any NetworkCheck] { [udp, tcp, passage] }
+    var checks: [any NetworkCheck] { [udp, tcp, forwarding] }
 
     var server: NameserverCheck.Named {
         NameserverCheck.Named(
             nameserver: nameserver, place: "\(udp.place)", udp: NameserverQuestions.reply(udp),
             tcp: NameserverQuestions.reply(tcp),
-            forwardsToDaemon: passage.isPassed)
+            forwardsToDaemon: forwarding.isForwarded)
     }
 }
 
 extension QueryCheck {
     /// Whether the server passes queries on to the daemon: the reply to the question for the daemon's zone is the
     /// daemon's.
-    var isPassed: Bool {
+    var isForwarded: Bool {
         guard case .answer(let bytes) = outcome else { return false }
         return DaemonProof.zone.isProved(by: bytes, id: id)
     }
 }
 
 /// A query to a nameserver of resolv.conf that is not the daemon, but may forward queries to it.
-struct PassageQuestion {
+struct ForwardingQuestion {
     let server: Nameserver
     let check: QueryCheck
 
@@ -141,7 +141,7 @@ struct PassageQuestion {
         check = QueryCheck(DaemonProof.zone.question, to: place, .udp)
     }
 
-    var isPassed: Bool { check.isPassed }
+    var isForwarded: Bool { check.isForwarded }
 }
 
 /// The DNS queries that the doctor sends to nameservers.

@@ -45,7 +45,7 @@ struct DaemonCheck: Equatable, Sendable {
     }
 
     /// State that the daemon reports over the control socket; `none` without a report.
-    struct Knowledge: Equatable, Sendable {
+    struct State: Equatable, Sendable {
         /// Nameservers that forward queries back to the daemon.
         let loopingServers: [String]
         /// The reason why the daemon suspects a captive portal; nil: none suspected.
@@ -69,13 +69,13 @@ struct DaemonCheck: Equatable, Sendable {
         /// Replies in the daemon's form that this daemon has not given: another daemon answers at its addresses.
         var foreignReplies = 0
 
-        static let none = Knowledge(loopingServers: [], portal: nil, isSwitchedOff: false, unresolvedProviders: [])
+        static let none = State(loopingServers: [], portal: nil, isSwitchedOff: false, unresolvedProviders: [])
     }
 
     let control: Control
     let socket: String
     let listeners: [Listener]
-    var knowledge = Knowledge.none
+    var state = State.none
 
     var isUp: Bool {
         control == .answers || control == .startedByQuestions
@@ -90,71 +90,71 @@ struct DaemonCheck: Equatable, Sendable {
     /// Programs of this machine do not get this daemon's answers.
     private var unanswered: [Finding] {
         var findings: [Finding] = []
-        if knowledge.refusesLoopback {
+        if state.refusesLoopback {
             findings.append(
                 Finding(
                     .fault, .daemon, "server.allow has no loopback network: programs of this machine are refused",
                     remedy: "add \"127.0.0.0/8\" and \"::1/128\" to allow under [server]; then systemctl restart "
                         + "httpdnsd"))
         }
-        if knowledge.foreignReplies > 0 {
+        if state.foreignReplies > 0 {
             findings.append(
                 Finding(
                     .fault, .port,
                     "another httpdnsd answers at this daemon's addresses: it has counted "
-                        + "\(counted(knowledge.foreignReplies, "query", "queries")) less than were answered",
+                        + "\(counted(state.foreignReplies, "query", "queries")) less than were answered",
                     remedy: PortCheck.redirection))
         }
         return findings
     }
 
     private var ownFindings: [Finding] {
-        var findings = knowledge.loopingServers.map { server in
+        var findings = state.loopingServers.map { server in
             Finding(
                 .warning, .daemon, "the nameserver \(server) forwards queries back to the daemon; not used",
                 remedy: "configure another upstream there, or another nameserver under [system-resolver]")
         }
-        findings += knowledge.unresolvedProviders.map { provider in
+        findings += state.unresolvedProviders.map { provider in
             Finding(
                 .warning, .providers,
                 "\(provider) waits for an address of its host name: no nameserver and no other "
                     + "provider has one",
                 remedy: "dig the name at a nameserver of this network, or set addresses of the provider")
         }
-        findings += knowledge.failingProviders.map { provider in
+        findings += state.failingProviders.map { provider in
             Finding(
                 .warning, .providers,
                 "\(provider) gives the daemon no usable replies: unreachable, or wrong account or key",
                 remedy: "httpdnsctl providers test \(provider) shows its reply, and the daemon's log the reason")
         }
-        findings += knowledge.failingNameservers.map { nameserver in
+        findings += state.failingNameservers.map { nameserver in
             Finding(
                 .warning, .nameservers, "\(nameserver) gives the daemon no answers: its names fail",
                 remedy: "httpdnsctl stats shows the failures, and the daemon's log the reason")
         }
-        findings += knowledge.faultySets.map { set in
+        findings += state.faultySets.map { set in
             Finding(
                 .warning, .daemon, "nftables set \(set)",
                 remedy: "without the helper: systemctl enable --now httpdnsd-nftset.socket; otherwise as it says")
         }
-        findings += knowledge.faultyFiles.map { fault in
+        findings += state.faultyFiles.map { fault in
             Finding(
                 .warning, .daemon, "the daemon does without a file as it is now: \(fault)",
                 remedy: "repair it; httpdnsctl status shows what is in force")
         }
-        if let portal = knowledge.portal {
+        if let portal = state.portal {
             findings.append(
                 Finding(
                     .warning, .daemon, "a captive portal is suspected: \(portal)",
                     remedy: "open http://example.com in a browser and sign in to the network"))
         }
-        findings += knowledge.quotas.map { quota in
+        findings += state.quotas.map { quota in
             Finding(
                 .warning, .daemon, quota.text,
                 remedy: "httpdnsctl providers shows what caused them; buy more, raise quota in the settings, or give "
                     + "the provider names")
         }
-        if knowledge.isSwitchedOff {
+        if state.isSwitchedOff {
             findings.append(
                 Finding(
                     .note, .daemon, "providers are switched off for some or all names",
