@@ -27,7 +27,7 @@ enum EntryRow {
         statement.bind(question, at: 1)
         statement.bind(entry.question.type.rawValue, at: 2)
         statement.bind(entry.partition, at: 3)
-        statement.bind(entry.provenance.rawValue, at: 4)
+        statement.bind(entry.sourceClass.rawValue, at: 4)
         statement.bind(entry.storedAtMilliseconds, at: 5)
         statement.bind(entry.lifetimeSeconds, at: 6)
         statement.bind(entry.demand, at: 7)
@@ -49,7 +49,7 @@ enum EntryRow {
         let wire = statement.bytes(0)
         guard let name = Name(wire: wire), let type = UInt16(exactly: statement.integer(1)),
             let partition = UInt32(exactly: statement.integer(2)),
-            let provenance = StoredEntry.Provenance(rawValue: statement.text(3)),
+            let sourceClass = StoredEntry.SourceClass(rawValue: statement.text(3)),
             let lifetime = UInt32(exactly: statement.integer(5)), let code = UInt16(exactly: statement.integer(7)),
             let answers = UInt16(exactly: statement.integer(8)),
             let authorities = UInt16(exactly: statement.integer(9)), (0...1).contains(statement.integer(10))
@@ -62,7 +62,7 @@ enum EntryRow {
         else { return nil }
         let (storedAt, demand) = (statement.integer(4), statement.real(6))
         let entry = StoredEntry(
-            question: question, partition: partition, provenance: provenance, answer: answer,
+            question: question, partition: partition, sourceClass: sourceClass, answer: answer,
             storedAtMilliseconds: storedAt, lifetimeSeconds: lifetime, demand: demand)
         let isInRange =
             entry.storedAtMilliseconds == storedAt && entry.lifetimeSeconds == lifetime && entry.demand == demand
@@ -76,7 +76,7 @@ enum EntryRow {
         var sum = RowChecksum()
         sum.absorb(question)
         sum.absorb(UInt64(entry.question.type.rawValue) << 32 | UInt64(entry.partition))
-        sum.absorb(entry.provenance == .provider ? 1 : 2)
+        sum.absorb(entry.sourceClass == .provider ? 1 : 2)
         sum.absorb(UInt64(bitPattern: entry.storedAtMilliseconds))
         sum.absorb(UInt64(entry.lifetimeSeconds))
         sum.absorb(entry.demand.bitPattern)

@@ -117,7 +117,7 @@ final class EntryTables {
             for entry in batch.sorted(by: { $0.storedAtMilliseconds < $1.storedAtMilliseconds }) {
                 EntryRow.bind(entry, to: insert)
                 try insert.run()
-                if entry.provenance == .provider { try removeSubstitute(of: entry) }
+                if entry.sourceClass == .provider { try removeSubstitute(of: entry) }
             }
             setWritten.bind(nowMilliseconds, at: 1)
             try setWritten.run()

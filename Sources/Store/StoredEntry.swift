@@ -4,14 +4,14 @@ package import DNSWire
 
 package struct StoredEntry: Equatable, Sendable {
     /// The source of the answer, for its credibility; the raw values are in the file.
-    package enum Provenance: String, Hashable, Sendable, CaseIterable {
+    package enum SourceClass: String, Hashable, Sendable, CaseIterable {
         case provider, system
     }
 
     package let question: Question
     /// The number of the network on which the answer was learned.
     package let partition: UInt32
-    package let provenance: Provenance
+    package let sourceClass: SourceClass
     package let answer: RenderedAnswer
     /// Wall time in milliseconds since 1970, without leap seconds.
     package let storedAtMilliseconds: Int64
@@ -26,13 +26,13 @@ package struct StoredEntry: Equatable, Sendable {
 
     /// Clamps numbers to their range; a demand of NaN becomes 0.
     package init(
-        question: Question, partition: UInt32, provenance: Provenance, answer: RenderedAnswer,
+        question: Question, partition: UInt32, sourceClass: SourceClass, answer: RenderedAnswer,
         storedAtMilliseconds: Int64, lifetimeSeconds: UInt32, demand: Double
     ) {
         let range = StoredEntry.wallMilliseconds
         self.question = question
         self.partition = partition
-        self.provenance = provenance
+        self.sourceClass = sourceClass
         self.answer = answer
         self.storedAtMilliseconds = min(max(storedAtMilliseconds, range.lowerBound), range.upperBound)
         self.lifetimeSeconds = min(lifetimeSeconds, StoredEntry.maxLifetimeSeconds)

@@ -208,9 +208,9 @@ struct Day: ~Copyable {
             guard let fetch = running.removeValue(forKey: id.number) else { throw account.broken("abandoned twice") }
             if !fetch.isBeside { account.fetchEnded(fetch.subject) }
         case .store(let question, let answer, let source, _):
-            if let provenance = source.provenance { answers.store(question, answer, provenance, now: now) }
+            if let sourceClass = source.sourceClass { answers.store(question, answer, sourceClass, now: now) }
         case .withdraw(let question, let source):
-            if let provenance = source.provenance { answers.remove(question, provenance) }
+            if let sourceClass = source.sourceClass { answers.remove(question, sourceClass) }
         case .portal: throw account.broken("\(action) without a portal")
         case .rearrange, .remove, .awaitAsk, .probe, .probeNews, .forged, .contradicted:
             throw account.broken("\(action) without probes")

@@ -45,7 +45,7 @@ struct AllocationTests {
         let packet = QueryPacket(question.name, question.type).bytes
         var stand = ServingStand()
         stand.keep(try answer(to: question), for: question)
-        stand.cache.awaitHit(question, partition: stand.partition, provenance: .provider)
+        stand.cache.awaitHit(question, partition: stand.partition, sourceClass: .provider)
         let first = stand.allocations(
             answering: packet, count: 1, counter: hd_thread_allocations)
         #expect((1...4).contains(first))

@@ -22,8 +22,9 @@ struct AwaitedAnswerTests {
         let record = ResourceRecord(owner: question.name, address: .v4(0xC000_0201), ttlSeconds: 600)
         cache.store(
             RenderedAnswer(Answer(records: [record]), to: question), lifetimeSeconds: 600, for: question,
-            partition: Self.partition, provenance: .provider, nowMilliseconds: Clock.millisecondsSinceBoot(Clock.now()))
-        cache.awaitHit(question, partition: Self.partition, provenance: .provider)
+            partition: Self.partition, sourceClass: .provider, nowMilliseconds: Clock.millisecondsSinceBoot(Clock.now())
+        )
+        cache.awaitHit(question, partition: Self.partition, sourceClass: .provider)
     }
 
     private static func path(_ cache: AnswerCache) -> FastPath {

@@ -16,14 +16,14 @@ struct AwaitedHitTests {
 
     private func keep(
         _ address: UInt32, in stand: borrowing ServingStand, ttlSeconds: UInt32 = 300, atSeconds: Double = 0,
-        provenance: Provenance = .provider
+        sourceClass: SourceClass = .provider
     ) {
         let record = ResourceRecord(owner: question.name, address: .v4(address), ttlSeconds: ttlSeconds)
-        stand.keep(Answer(records: [record]), for: question, atSeconds: atSeconds, provenance: provenance)
+        stand.keep(Answer(records: [record]), for: question, atSeconds: atSeconds, sourceClass: sourceClass)
     }
 
-    private func awaitHit(in stand: borrowing ServingStand, provenance: Provenance = .provider) {
-        stand.cache.awaitHit(question, partition: Self.partition, provenance: provenance)
+    private func awaitHit(in stand: borrowing ServingStand, sourceClass: SourceClass = .provider) {
+        stand.cache.awaitHit(question, partition: Self.partition, sourceClass: sourceClass)
     }
 
     private func ask(_ stand: inout ServingStand, atSeconds seconds: Double = 1) -> FastPath.Outcome {
@@ -95,11 +95,11 @@ struct AwaitedHitTests {
     }
 
     @Test("of two entries for a question the one that is given is the one that counts")
-    func provenance() {
+    func sourceClass() {
         var stand = ServingStand()
         keep(1, in: stand, ttlSeconds: 100)
-        keep(2, in: stand, ttlSeconds: 300, provenance: .system)
-        awaitHit(in: stand, provenance: .system)
+        keep(2, in: stand, ttlSeconds: 300, sourceClass: .system)
+        awaitHit(in: stand, sourceClass: .system)
         #expect(ask(&stand) == .answered(.noError))
         #expect(ask(&stand, atSeconds: 101) == .answeredAwaited(.noError, question))
     }
@@ -112,7 +112,8 @@ struct AwaitedHitTests {
         let question = Question(question.name, .a, from: ClientGroup(of: client))
         let record = ResourceRecord(owner: question.name, address: .v4(1), ttlSeconds: 60)
         stand.keep(Answer(records: [record]), for: question)
-        stand.cache.awaitHit(question, partition: stand.serving.partition(for: question.clients), provenance: .provider)
+        stand.cache.awaitHit(
+            question, partition: stand.serving.partition(for: question.clients), sourceClass: .provider)
         let packet = QueryPacket(try #require(Name("WWW.example.com")), .a).bytes
         #expect(stand.ask(packet, from: client).outcome == .answeredAwaited(.noError, question))
     }

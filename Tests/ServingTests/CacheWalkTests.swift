@@ -12,14 +12,14 @@ struct CacheWalkTests {
     private func name(_ text: String) throws -> Name { try #require(Name(text)) }
 
     private func store(
-        _ name: Name, _ type: RecordType = .a, partition: UInt32 = 1, provenance: Provenance = .provider,
+        _ name: Name, _ type: RecordType = .a, partition: UInt32 = 1, sourceClass: SourceClass = .provider,
         now: Int64 = 7_000
     ) {
         let record = ResourceRecord(owner: name, type: type, ttlSeconds: 60, data: [192, 0, 2, 1])
         let question = Question(name, type)
         cache.store(
             RenderedAnswer(Answer(records: [record]), to: question), lifetimeSeconds: 60, for: question,
-            partition: Partition(rawValue: partition), provenance: provenance, nowMilliseconds: now)
+            partition: Partition(rawValue: partition), sourceClass: sourceClass, nowMilliseconds: now)
     }
 
     /// Lists the whole cache in pieces of `maxEntries`.
@@ -55,12 +55,12 @@ struct CacheWalkTests {
     func facts() throws {
         let www = try name("WWW.example")
         let question = Question(www, .a)
-        store(www, partition: 9, provenance: .system, now: 4_711)
+        store(www, partition: 9, sourceClass: .system, now: 4_711)
         store(www, partition: 8, now: 1)
         let entries = walk(QuestionScope(try name("www.Example"), type: .a))
         #expect(entries.count == 2)
         let entry = try #require(entries.first { $0.partition.rawValue == 9 })
-        #expect(entry.question == question && entry.provenance == .system && entry.hits == 0)
+        #expect(entry.question == question && entry.sourceClass == .system && entry.hits == 0)
         #expect(entry.storedAtMilliseconds == 4_711 && entry.lifetimeSeconds == 60)
         #expect(try entry.answer.records(of: entry.question).map(\.data) == [[192, 0, 2, 1]])
     }
@@ -95,7 +95,7 @@ struct CacheWalkTests {
     func removal(_ text: String, _ isTree: Bool, _ type: String?, _ count: Int) throws {
         let www = try name("www.example")
         store(www)
-        store(www, provenance: .system)
+        store(www, sourceClass: .system)
         store(www, .aaaa, partition: 2)
         store(try name("a.www.example"))
         store(try name("example"), .aaaa)
@@ -111,18 +111,18 @@ struct CacheWalkTests {
     @Test("one key is removed, and what another source said of the same question stays")
     func oneKey() throws {
         let www = try name("www.example")
-        for provenance in [Provenance.provider, .system] {
+        for sourceClass in [SourceClass.provider, .system] {
             // A provider's answer replaces the system resolver's, but not the reverse.
-            store(www, provenance: provenance)
-            store(www, partition: 2, provenance: provenance)
+            store(www, sourceClass: sourceClass)
+            store(www, partition: 2, sourceClass: sourceClass)
         }
         store(www, .aaaa)
         let partition = Partition(rawValue: 1)
-        cache.remove(Question(try name("WWW.example"), .a), partition: partition, provenance: .system)
+        cache.remove(Question(try name("WWW.example"), .a), partition: partition, sourceClass: .system)
         #expect(walk().count == 4)
-        #expect(!walk().contains { $0.provenance == .system && $0.partition == partition })
-        cache.remove(Question(www, .a), partition: partition, provenance: .system)
-        cache.remove(Question(www, .mx), partition: partition, provenance: .provider)
+        #expect(!walk().contains { $0.sourceClass == .system && $0.partition == partition })
+        cache.remove(Question(www, .a), partition: partition, sourceClass: .system)
+        cache.remove(Question(www, .mx), partition: partition, sourceClass: .provider)
         #expect(walk().count == 4)
     }
 
@@ -132,7 +132,7 @@ struct CacheWalkTests {
         for name in names {
             store(name)
             store(name, partition: 2)
-            store(name, partition: 2, provenance: .system)
+            store(name, partition: 2, sourceClass: .system)
             store(name, .aaaa)
         }
         for (index, name) in names.enumerated() {
@@ -158,7 +158,7 @@ struct CacheWalkTests {
     func chosenNames() throws {
         let names = try (0..<5_000).map { try name("N\($0).example") }
         for name in names { store(name) }
-        store(names[0], .mx, partition: 2, provenance: .system)
+        store(names[0], .mx, partition: 2, sourceClass: .system)
         let chosen = Set(names[..<100])
         #expect(cache.remove { name, _, _ in chosen.contains(name) } == 101)
         #expect(Set(walk().map(\.question.name)) == Set(names[100...]))

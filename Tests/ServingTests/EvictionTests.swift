@@ -90,7 +90,7 @@ struct EvictionTests {
             let question = Question(numbered(index), .a)
             cache.store(
                 RenderedAnswer(Answer(records: records), to: question), lifetimeSeconds: 60, for: question,
-                partition: Partition(rawValue: 1), provenance: .provider, nowMilliseconds: 0)
+                partition: Partition(rawValue: 1), sourceClass: .provider, nowMilliseconds: 0)
             if index % 1_000 == 0 { #expect(cache.counts().bytes <= limit) }
         }
         let counts = cache.counts()
@@ -111,7 +111,7 @@ struct EvictionTests {
 
     private func key(_ question: Question) -> AnswerKey {
         AnswerKey(
-            of: TableModel.Key(question: question, partition: Partition(rawValue: 1), provenance: .provider),
+            of: TableModel.Key(question: question, partition: Partition(rawValue: 1), sourceClass: .provider),
             hashing: EvictionTests.hashing)
     }
 

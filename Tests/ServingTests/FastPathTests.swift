@@ -73,7 +73,7 @@ struct FastPathTests {
         var stand = ServingStand()
         let (cache, part) = (stand.cache, stand.serving.partition(for: .all))
         stand.keep(answer(7, ttlSeconds: 30), for: question, atSeconds: 5)
-        cache.awaitHit(question, partition: part, provenance: .provider)
+        cache.awaitHit(question, partition: part, sourceClass: .provider)
         var cacheOnly = packet()
         cacheOnly.flags = 0
         for seconds in [6, 34.9] {
@@ -98,12 +98,12 @@ struct FastPathTests {
     @Test("a provider's answer goes before the system resolver's, which is next when it has expired")
     func provenanceOrder() throws {
         var stand = ServingStand()
-        stand.keep(answer(2, ttlSeconds: 600), for: question, provenance: .system)
+        stand.keep(answer(2, ttlSeconds: 600), for: question, sourceClass: .system)
         #expect(try address(stand.ask(packet().bytes).reply) == [0, 0, 0, 2])
         // The provider's answer replaces the system resolver's.
-        stand.keep(answer(1, ttlSeconds: 100), for: question, provenance: .provider)
+        stand.keep(answer(1, ttlSeconds: 100), for: question, sourceClass: .provider)
         #expect(try address(stand.ask(packet().bytes, atSeconds: 1).reply) == [0, 0, 0, 1])
-        stand.keep(answer(3, ttlSeconds: 600), for: question, provenance: .system)
+        stand.keep(answer(3, ttlSeconds: 600), for: question, sourceClass: .system)
         #expect(try address(stand.ask(packet().bytes, atSeconds: 99).reply) == [0, 0, 0, 1])
         #expect(try address(stand.ask(packet().bytes, atSeconds: 100).reply) == [0, 0, 0, 3])
         #expect(stand.cache.remove(QuestionScope(question.name, type: question.type)) == 2)
@@ -135,7 +135,7 @@ struct FastPathTests {
         var stand = ServingStand()
         stand.cache.store(
             RenderedAnswer(answer(7), to: question), lifetimeSeconds: 60, for: question, partition: other,
-            provenance: .provider, nowMilliseconds: 0)
+            sourceClass: .provider, nowMilliseconds: 0)
         stand.keep(answer(8), for: Question(question.name, .aaaa))
         stand.keep(answer(9), for: Question(try #require(Name("ww.wexample.com")), .a))
         guard case .miss = stand.ask(packet().bytes).outcome else {

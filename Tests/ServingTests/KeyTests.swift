@@ -79,7 +79,7 @@ struct KeyTests {
     private func hash(of text: String, _ type: RecordType, _ seed: (UInt64, UInt64)) throws -> UInt64 {
         let name = try #require(Name(text))
         let key = TableModel.Key(
-            question: Question(name, type), partition: Partition(rawValue: 0), provenance: .provider)
+            question: Question(name, type), partition: Partition(rawValue: 0), sourceClass: .provider)
         return AnswerKey(of: key, hashing: NameHash(seed: seed)).hash
     }
 

@@ -18,18 +18,18 @@ struct NetworkPartitionTests {
     }
 
     private func store(
-        _ number: UInt32, on partition: Partition, _ provenance: Provenance = .provider, at seconds: Int64 = 0
+        _ number: UInt32, on partition: Partition, _ sourceClass: SourceClass = .provider, at seconds: Int64 = 0
     ) {
         let record = ResourceRecord(owner: question.name, address: .v4(0x0100_0000 + number), ttlSeconds: 60)
-        store(Answer(records: [record]), on: partition, provenance, at: seconds)
+        store(Answer(records: [record]), on: partition, sourceClass, at: seconds)
     }
 
     private func store(
-        _ answer: Answer, on partition: Partition, _ provenance: Provenance = .provider, at seconds: Int64 = 0
+        _ answer: Answer, on partition: Partition, _ sourceClass: SourceClass = .provider, at seconds: Int64 = 0
     ) {
         cache.store(
             RenderedAnswer(answer, to: question), lifetimeSeconds: answer.ttlSeconds, for: question,
-            partition: partition, provenance: provenance, nowMilliseconds: seconds * 1000)
+            partition: partition, sourceClass: sourceClass, nowMilliseconds: seconds * 1000)
     }
 
     private func lastResort(
@@ -38,7 +38,7 @@ struct NetworkPartitionTests {
         let found = cache.lastResort(
             question, within: limits, partitions: partitions, nowMilliseconds: seconds * 1000)
         guard let found else { return nil }
-        #expect(found.origin == .otherNetwork && found.lifetimeSeconds == 60)
+        #expect(found.sourceClass == .otherNetwork && found.lifetimeSeconds == 60)
         return try found.answer.records(of: question).first?.data.last
     }
 
@@ -75,11 +75,11 @@ struct NetworkPartitionTests {
     }
 
     @Test("an expired answer tells its source")
-    func origin() {
+    func sourceClass() {
         store(1, on: Self.here, .system)
         let expired = {
             cache.expired(
-                question, within: Self.limits, partition: Self.here, nowMilliseconds: 100_000)?.origin
+                question, within: Self.limits, partition: Self.here, nowMilliseconds: 100_000)?.sourceClass
         }
         #expect(expired() == .system)
         store(1, on: Self.here)
@@ -94,7 +94,7 @@ struct NetworkPartitionTests {
             cache.store(
                 RenderedAnswer(Answer(records: [record]), to: Question(name, .a)), lifetimeSeconds: 60,
                 for: Question(name, .a), partition: number % 3 == 0 ? Self.home : Self.work,
-                provenance: number % 2 == 0 ? .provider : .system, nowMilliseconds: Int64(number))
+                sourceClass: number % 2 == 0 ? .provider : .system, nowMilliseconds: Int64(number))
         }
         #expect(cache.remove(storedSinceMilliseconds: 2700) == 300)
         #expect(cache.keepOnly([Self.home, Self.work]) == 0)

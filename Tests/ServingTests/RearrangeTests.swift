@@ -23,11 +23,11 @@ struct RearrangeTests {
 
     private func rearrange(
         _ answer: Answer, in stand: borrowing ServingStand, for other: Question? = nil,
-        partition: Partition = RearrangeTests.partition, provenance: Provenance = .provider
+        partition: Partition = RearrangeTests.partition, sourceClass: SourceClass = .provider
     ) -> KeptTimes? {
         let question = other ?? question
         return stand.cache.rearrange(
-            RenderedAnswer(answer, to: question), for: question, partition: partition, provenance: provenance)
+            RenderedAnswer(answer, to: question), for: question, partition: partition, sourceClass: sourceClass)
     }
 
     private func ask(_ stand: inout ServingStand, atSeconds seconds: Double) throws -> (FastPath.Outcome, [UInt32]) {
@@ -79,7 +79,7 @@ struct RearrangeTests {
         #expect(rearrange(answer(9), in: stand) == nil)
         #expect(stand.cache.counts() == AnswerCache.Counts())
         stand.keep(answer(1), for: question)
-        #expect(rearrange(answer(9), in: stand, provenance: .system) == nil)
+        #expect(rearrange(answer(9), in: stand, sourceClass: .system) == nil)
         #expect(rearrange(answer(9), in: stand, partition: Partition(rawValue: 2)) == nil)
         #expect(rearrange(answer(9), in: stand, for: Question(question.name, .aaaa)) == nil)
         #expect(rearrange(answer(9), in: stand, for: Question(try #require(Name("www.example.org")), .a)) == nil)
@@ -115,7 +115,7 @@ struct RearrangeTests {
         stand.keep(answer(1, ttlSeconds: 30), for: question)
         for _ in 0..<3 { _ = try ask(&stand, atSeconds: 1) }
         #expect(try ask(&stand, atSeconds: 29.9).0 == .answeredAndDue(.noError, question))
-        stand.cache.awaitHit(question, partition: Self.partition, provenance: .provider)
+        stand.cache.awaitHit(question, partition: Self.partition, sourceClass: .provider)
         #expect(rearrange(answer(2), in: stand) != nil)
         #expect(try ask(&stand, atSeconds: 29.9).0 == .answeredAwaited(.noError, question), "due was said before")
         #expect(stand.cache.takeHits(question, partition: Self.partition) == 5)
@@ -146,7 +146,7 @@ struct RearrangeTests {
 
     private func key(_ name: Name) -> AnswerKey {
         AnswerKey(
-            of: TableModel.Key(question: Question(name, .a), partition: Self.partition, provenance: .provider),
+            of: TableModel.Key(question: Question(name, .a), partition: Self.partition, sourceClass: .provider),
             hashing: NameHash(seed: (3, 5)))
     }
 

@@ -17,7 +17,7 @@ struct RestoreTests {
     private func restore(_ text: String, in cache: AnswerCache, storedAt milliseconds: Int64) throws -> Bool {
         let (question, rendered) = try answer(text)
         return cache.restore(
-            rendered, lifetimeSeconds: 60, for: question, partition: partition, provenance: .provider,
+            rendered, lifetimeSeconds: 60, for: question, partition: partition, sourceClass: .provider,
             storedAtMilliseconds: milliseconds)
     }
 

@@ -78,11 +78,11 @@ struct SharedCacheTests {
         }
         var path = Self.path(cache)
         for round in 0..<Self.changes {
-            cache.awaitHit(question, partition: Self.partition, provenance: .provider)
+            cache.awaitHit(question, partition: Self.partition, sourceClass: .provider)
             if round % 3 == 0 {
                 _ = cache.rearrange(
                     Self.answer(question, generation: UInt32(round)), for: question, partition: Self.partition,
-                    provenance: .provider)
+                    sourceClass: .provider)
             }
             // This reply takes the mark if no reader has taken it before.
             Self.ask(&path, question, ledger)
@@ -109,10 +109,10 @@ struct SharedCacheTests {
             case 2, 3, 4:
                 _ = cache.rearrange(
                     answer(question, generation: generation), for: question, partition: partition,
-                    provenance: .provider)
+                    sourceClass: .provider)
             case 5: _ = cache.remove(QuestionScope(question.name, type: question.type))
             default:
-                cache.awaitHit(question, partition: partition, provenance: .provider)
+                cache.awaitHit(question, partition: partition, sourceClass: .provider)
                 awaits += 1
                 continue
             }
@@ -158,7 +158,7 @@ struct SharedCacheTests {
     private static func store(_ cache: AnswerCache, _ question: Question, generation: UInt32) {
         cache.store(
             answer(question, generation: generation), lifetimeSeconds: 60, for: question, partition: partition,
-            provenance: .provider, nowMilliseconds: 0)
+            sourceClass: .provider, nowMilliseconds: 0)
     }
 
     /// The generation of the reply; nil: a miss.

@@ -7,7 +7,7 @@ struct TableModel {
     struct Key: Hashable {
         let question: Question
         let partition: Partition
-        let provenance: Provenance
+        let sourceClass: SourceClass
     }
 
     struct Entry {

@@ -53,7 +53,7 @@ struct TableModelTests {
     func tooLarge() throws {
         let name = try #require(Name("www.example"))
         let key = TableModel.Key(
-            question: Question(name, .txt), partition: Partition(rawValue: 1), provenance: .provider)
+            question: Question(name, .txt), partition: Partition(rawValue: 1), sourceClass: .provider)
         var table = AnswerTable(limitBytes: 2_000)
         for (size, isKept) in [(100, true), (5_000, false), (100, true)] {
             let answer = Self.answer(key, records: 1, bytes: size)
@@ -140,7 +140,7 @@ struct TableModelTests {
         return TableModel.Key(
             question: Question(name, Bool.random(using: &random) ? .a : .aaaa),
             partition: Partition(rawValue: UInt32.random(in: 1...2, using: &random)),
-            provenance: Bool.random(using: &random) ? .provider : .system)
+            sourceClass: Bool.random(using: &random) ? .provider : .system)
     }
 
     private static func key(_ key: TableModel.Key) -> AnswerKey {
@@ -159,7 +159,7 @@ struct TableModelTests {
 extension AnswerKey {
     init(of key: TableModel.Key, hashing: NameHash) {
         self.init(partition: key.partition)
-        provenance = key.provenance
+        sourceClass = key.sourceClass
         let wire = key.question.name.wire
         set(
             wire.span, from: 0, count: wire.count, type: key.question.type, dnssec: key.question.dnssec,

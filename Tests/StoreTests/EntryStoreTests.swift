@@ -48,15 +48,15 @@ struct EntryStoreTests {
         let name = try #require(Name("Www.Example"))
         let question = Question(name, .a)
         let answer = samples[0].replaced(address: 1, storedAt: 0)
-        let variants = [(1, StoredEntry.Provenance.provider), (1, .system), (2, .provider)].map {
-            partition, provenance in
+        let variants = [(1, StoredEntry.SourceClass.provider), (1, .system), (2, .provider)].map {
+            partition, sourceClass in
             StoredEntry(
-                question: question, partition: partition, provenance: provenance,
+                question: question, partition: partition, sourceClass: sourceClass,
                 answer: RenderedAnswer(Answer(negative: .noData), to: question), storedAtMilliseconds: 0,
                 lifetimeSeconds: 1, demand: 0)
         }
         let lower = StoredEntry(
-            question: Question(try #require(Name("www.example")), .a), partition: 1, provenance: .system,
+            question: Question(try #require(Name("www.example")), .a), partition: 1, sourceClass: .system,
             answer: variants[0].answer, storedAtMilliseconds: 5, lifetimeSeconds: 1, demand: 0)
         try write(variants + [answer, lower])
         let loaded = try folder.load().entries
@@ -71,7 +71,7 @@ struct EntryStoreTests {
         let all = names.flatMap { name in
             [RecordType.a, .aaaa].map { type in
                 StoredEntry(
-                    question: Question(name, type), partition: 1, provenance: .provider,
+                    question: Question(name, type), partition: 1, sourceClass: .provider,
                     answer: RenderedAnswer(Answer(negative: .noData), to: Question(name, type)),
                     storedAtMilliseconds: 0, lifetimeSeconds: 1, demand: 0)
             }
@@ -102,7 +102,7 @@ struct EntryStoreTests {
         let all = [1, 2, UInt32.max].flatMap { partition in
             samples.prefix(5).map { sample in
                 StoredEntry(
-                    question: sample.question, partition: partition, provenance: sample.provenance,
+                    question: sample.question, partition: partition, sourceClass: sample.sourceClass,
                     answer: sample.answer, storedAtMilliseconds: sample.storedAtMilliseconds,
                     lifetimeSeconds: sample.lifetimeSeconds, demand: sample.demand)
             }

@@ -49,7 +49,7 @@ struct Samples {
             }
         let question = Question(name, type)
         return StoredEntry(
-            question: question, partition: UInt32(number % 3), provenance: number % 5 == 0 ? .system : .provider,
+            question: question, partition: UInt32(number % 3), sourceClass: number % 5 == 0 ? .system : .provider,
             answer: RenderedAnswer(answer, to: question),
             storedAtMilliseconds: storedAt + Int64.random(in: 0...1_000_000, using: &random),
             lifetimeSeconds: ttl, demand: Double.random(in: 0...9, using: &random))
@@ -61,14 +61,14 @@ extension StoredEntry {
     func replaced(address: UInt32, storedAt: Int64) -> StoredEntry {
         let record = ResourceRecord(owner: question.name, address: .v4(address), ttlSeconds: 60)
         return StoredEntry(
-            question: question, partition: partition, provenance: provenance,
+            question: question, partition: partition, sourceClass: sourceClass,
             answer: RenderedAnswer(Answer(records: [record]), to: question), storedAtMilliseconds: storedAt,
             lifetimeSeconds: 60, demand: 1)
     }
 
     func stored(at milliseconds: Int64, lifetimeSeconds: UInt32) -> StoredEntry {
         StoredEntry(
-            question: question, partition: partition, provenance: provenance, answer: answer,
+            question: question, partition: partition, sourceClass: sourceClass, answer: answer,
             storedAtMilliseconds: milliseconds, lifetimeSeconds: lifetimeSeconds, demand: demand)
     }
 }
@@ -77,12 +77,12 @@ extension StoredEntry {
 struct EntryKey: Hashable {
     let question: Question
     let partition: UInt32
-    let provenance: StoredEntry.Provenance
+    let sourceClass: StoredEntry.SourceClass
 
     init(_ entry: StoredEntry) {
         question = entry.question
         partition = entry.partition
-        provenance = entry.provenance
+        sourceClass = entry.sourceClass
     }
 }
 

@@ -27,7 +27,7 @@ struct StoredEntryTests {
     func range() {
         func made(_ storedAt: Int64, _ demand: Double) -> StoredEntry {
             StoredEntry(
-                question: entry.question, partition: 1, provenance: .provider, answer: entry.answer,
+                question: entry.question, partition: 1, sourceClass: .provider, answer: entry.answer,
                 storedAtMilliseconds: storedAt, lifetimeSeconds: .max, demand: demand)
         }
         #expect(made(-1, .nan).storedAtMilliseconds == 0 && made(0, .nan).demand == 0)

@@ -78,11 +78,11 @@ package struct ServingStand: ~Copyable {
     }
 
     package func keep(
-        _ answer: Answer, for question: Question, atSeconds seconds: Double = 0, provenance: Provenance = .provider
+        _ answer: Answer, for question: Question, atSeconds seconds: Double = 0, sourceClass: SourceClass = .provider
     ) {
         cache.store(
             RenderedAnswer(answer, to: question), lifetimeSeconds: answer.ttlSeconds, for: question,
-            partition: serving.partition(for: question.clients), provenance: provenance,
+            partition: serving.partition(for: question.clients), sourceClass: sourceClass,
             nowMilliseconds: Int64(seconds * 1000))
     }
 }

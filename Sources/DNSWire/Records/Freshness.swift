@@ -50,7 +50,7 @@ package enum Freshness: Equatable, Sendable {
 
 /// An answer with its age. Immutable. A class, because most questions pass a missing answer from function to function.
 package final class AgedAnswer: Equatable, Sendable {
-    package enum Origin: Sendable {
+    package enum SourceClass: Sendable {
         case provider
         case system
         /// A provider on another network than the current one.
@@ -60,20 +60,20 @@ package final class AgedAnswer: Equatable, Sendable {
     package let answer: RenderedAnswer
     package let ageMilliseconds: Int64
     package let lifetimeSeconds: UInt32
-    package let origin: Origin
+    package let sourceClass: SourceClass
 
     package init(
-        _ answer: RenderedAnswer, ageMilliseconds: Int64, lifetimeSeconds: UInt32, origin: Origin = .provider
+        _ answer: RenderedAnswer, ageMilliseconds: Int64, lifetimeSeconds: UInt32, sourceClass: SourceClass = .provider
     ) {
         self.answer = answer
         self.ageMilliseconds = ageMilliseconds
         self.lifetimeSeconds = lifetimeSeconds
-        self.origin = origin
+        self.sourceClass = sourceClass
     }
 
     package static func == (one: AgedAnswer, other: AgedAnswer) -> Bool {
         one.answer == other.answer && one.ageMilliseconds == other.ageMilliseconds
-            && one.lifetimeSeconds == other.lifetimeSeconds && one.origin == other.origin
+            && one.lifetimeSeconds == other.lifetimeSeconds && one.sourceClass == other.sourceClass
     }
 
     package func freshness(_ limits: Freshness.Limits) -> Freshness {
@@ -86,7 +86,7 @@ package final class AgedAnswer: Equatable, Sendable {
     /// any age is usable, unless the limits disable stale answers. A negative one never is.
     package func isUsable(_ limits: Freshness.Limits) -> Bool {
         let freshness = freshness(limits)
-        guard origin == .otherNetwork else { return freshness == .stale }
+        guard sourceClass == .otherNetwork else { return freshness == .stale }
         return freshness != .gone && !answer.isNegative && limits.maxAgeSeconds > 0
     }
 }

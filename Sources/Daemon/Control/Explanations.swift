@@ -26,9 +26,9 @@ struct Explanations {
             "is suspected, for at most \(seconds(until: portal.until)) s more: sign in to the network"
         }
         report.entries = found.map { entry($0, known, limits) }
-        let reference = (given ?? found.first).flatMap { $0.origin(among: known.answers) } ?? known.answers.last
+        let reference = (given ?? found.first).flatMap { $0.sourceAnswer(among: known.answers) } ?? known.answers.last
         report.sources = sourceAnswers(
-            known, reference: reference, kept: found.compactMap { $0.origin(among: known.answers) })
+            known, reference: reference, kept: found.compactMap { $0.sourceAnswer(among: known.answers) })
         report.addresses = known.addresses.map { AddressReport($0, now: now, nameOfSource: nameOfSource) }
         report.expired = words.expired(found.first.map { freshness($0, limits) }, found.first?.answer)
         report.failure = known.failure.map {
@@ -58,7 +58,7 @@ struct Explanations {
     private func entry(_ found: CachedEntry, _ known: Explanation, _ limits: Freshness.Limits) -> ExplainReport.Entry {
         var entry = ExplainReport.Entry(
             state: ExplainReport.Entry.State(freshness(found, limits)), rcode: found.answer.responseCode.description,
-            provenance: "\(found.provenance)")
+            provenance: "\(found.sourceClass)")
         if found.answer.isNegative {
             // The SOA record is not shown: the entry's lifetime already tells for how long.
             if found.answer.responseCode == .noError { entry.rcode += ", no data" }
@@ -68,7 +68,7 @@ struct Explanations {
         entry.ageSeconds = Int(age(found) / 1000)
         entry.lifetimeSeconds = Int(found.lifetimeSeconds)
         entry.hits = Int(found.hits)
-        if let given = found.origin(among: known.answers) {
+        if let given = found.sourceAnswer(among: known.answers) {
             entry.source = nameOfSource(given.source)
             entry.serverTTLSeconds = Int(given.ttlSeconds)
         }
@@ -145,9 +145,9 @@ extension SourceFailure.Cause {
 
 extension CachedEntry {
     /// Returns the source answer that this entry was stored from; nil if it was forgotten or precedes this process.
-    func origin(among answers: [SourceAnswer]) -> SourceAnswer? {
+    func sourceAnswer(among answers: [SourceAnswer]) -> SourceAnswer? {
         answers.last { answer in
-            guard answer.source.provenance == provenance, let keptAt = answer.keptAt else { return false }
+            guard answer.source.sourceClass == sourceClass, let keptAt = answer.keptAt else { return false }
             return Clock.millisecondsSinceBoot(keptAt) == storedAtMilliseconds
         }
     }

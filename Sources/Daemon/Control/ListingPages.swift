@@ -177,7 +177,7 @@ extension CacheEntryReport {
         ageSeconds = Int(ageMilliseconds / 1000)
         lifetimeSeconds = Int(entry.lifetimeSeconds)
         ttlSeconds = lifetimeSeconds - ageSeconds
-        provenance = "\(entry.provenance)"
+        provenance = "\(entry.sourceClass)"
         partition = Int(entry.partition.rawValue)
         hits = Int(entry.hits)
         if withRecords { records = entry.records.map { Record($0, ageSeconds: ageSeconds) } }

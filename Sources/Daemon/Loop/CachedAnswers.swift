@@ -38,7 +38,7 @@ struct CachedAnswers: KnownAnswers {
         return entries(of: question).lazy.map { entry in
             AgedAnswer(
                 entry.answer, ageMilliseconds: nowMilliseconds - entry.storedAtMilliseconds,
-                lifetimeSeconds: entry.lifetimeSeconds, origin: entry.provenance.origin)
+                lifetimeSeconds: entry.lifetimeSeconds, sourceClass: entry.sourceClass.ofAgedAnswer)
         }.first { $0.freshness(limits) != .gone }
     }
 
@@ -49,7 +49,7 @@ struct CachedAnswers: KnownAnswers {
 
     /// How long a provider's answer is still fresh; nil: there is none.
     func life(of question: Question, now: Instant) -> Duration? {
-        let entry = entries(of: question).first { $0.provenance == .provider }
+        let entry = entries(of: question).first { $0.sourceClass == .provider }
         guard let entry else { return nil }
         let end = entry.storedAtMilliseconds + Int64(entry.lifetimeSeconds) * 1000
         return .milliseconds(max(0, end - Clock.millisecondsSinceBoot(now)))
@@ -63,32 +63,32 @@ struct CachedAnswers: KnownAnswers {
         cache.takeHits(question, partition: serving.partition(for: question.clients))
     }
 
-    mutating func store(_ question: Question, _ answer: Answer, _ provenance: Provenance, now: Instant) {
+    mutating func store(_ question: Question, _ answer: Answer, _ sourceClass: SourceClass, now: Instant) {
         cache.store(
             rendered(answer, question), lifetimeSeconds: answer.ttlSeconds, for: question,
-            partition: serving.partition(for: question.clients), provenance: provenance,
+            partition: serving.partition(for: question.clients), sourceClass: sourceClass,
             nowMilliseconds: Clock.millisecondsSinceBoot(now))
     }
 
     /// Marks the entry: `FastPath` reports the next reply from it.
-    func awaitHit(_ question: Question, _ provenance: Provenance) {
-        cache.awaitHit(question, partition: serving.partition(for: question.clients), provenance: provenance)
+    func awaitHit(_ question: Question, _ sourceClass: SourceClass) {
+        cache.awaitHit(question, partition: serving.partition(for: question.clients), sourceClass: sourceClass)
     }
 
     /// Replaces the records of an entry without changing its age.
     ///
     /// - Returns: when the entry was stored, and its lifetime; nil if there is no such entry now.
-    mutating func rearrange(_ question: Question, _ answer: Answer, _ provenance: Provenance) -> KeptTimes? {
+    mutating func rearrange(_ question: Question, _ answer: Answer, _ sourceClass: SourceClass) -> KeptTimes? {
         cache.rearrange(
             rendered(answer, question), for: question, partition: serving.partition(for: question.clients),
-            provenance: provenance)
+            sourceClass: sourceClass)
     }
 
     /// Removes the question's entries of the network in use, from all sources.
-    func remove(_ question: Question) { for provenance in Provenance.allCases { remove(question, provenance) } }
+    func remove(_ question: Question) { for sourceClass in SourceClass.allCases { remove(question, sourceClass) } }
 
-    func remove(_ question: Question, _ provenance: Provenance) {
-        cache.remove(question, partition: serving.partition(for: question.clients), provenance: provenance)
+    func remove(_ question: Question, _ sourceClass: SourceClass) {
+        cache.remove(question, partition: serving.partition(for: question.clients), sourceClass: sourceClass)
     }
 
     /// Returns the number of entries removed.
@@ -105,13 +105,13 @@ struct CachedAnswers: KnownAnswers {
     ///   - demand: questions per second.
     ///   - storedAtMilliseconds: since 1970.
     mutating func entry(
-        _ question: Question, _ answer: Answer, _ provenance: Provenance, lifetimeSeconds: UInt32, demand: Double,
+        _ question: Question, _ answer: Answer, _ sourceClass: SourceClass, lifetimeSeconds: UInt32, demand: Double,
         storedAtMilliseconds: Int64
     ) -> StoredEntry? {
         guard question.clients == .all, question.dnssec.isEmpty else { return nil }
         return StoredEntry(
             question: question, partition: serving.partition(for: .all).rawValue,
-            provenance: StoredEntry.Provenance(provenance),
+            sourceClass: StoredEntry.SourceClass(sourceClass),
             answer: rendered(answer, question), storedAtMilliseconds: storedAtMilliseconds,
             lifetimeSeconds: lifetimeSeconds, demand: demand)
     }
@@ -127,7 +127,7 @@ struct CachedAnswers: KnownAnswers {
 
 extension Source {
     /// The source in the cache; nil for the daemon's own answers, which are not cached.
-    var provenance: Provenance? {
+    var sourceClass: SourceClass? {
         switch self {
         case .provider, .nameserver: .provider
         case .system: .system
@@ -136,9 +136,9 @@ extension Source {
     }
 }
 
-extension StoredEntry.Provenance {
-    fileprivate init(_ provenance: Provenance) {
-        switch provenance {
+extension StoredEntry.SourceClass {
+    fileprivate init(_ sourceClass: SourceClass) {
+        switch sourceClass {
         case .provider: self = .provider
         case .system: self = .system
         }

@@ -141,7 +141,7 @@ extension RestoredAnswer {
         self.init(
             entry.question, demandPerSecond: entry.demand, lifetimeSeconds: entry.lifetimeSeconds,
             expiresAt: now + .milliseconds(entry.freshForMilliseconds), isNegative: entry.isNegative,
-            isSystems: entry.provenance == .system)
+            isSystems: entry.sourceClass == .system)
     }
 }
 
@@ -152,7 +152,7 @@ extension RestoredAnswer {
         self.init(
             entry.question, demandPerSecond: 0, lifetimeSeconds: entry.lifetimeSeconds,
             expiresAt: storedAt + .seconds(Int64(entry.lifetimeSeconds)), isNegative: entry.answer.isNegative,
-            isSystems: entry.provenance == .system)
+            isSystems: entry.sourceClass == .system)
     }
 }
 

@@ -187,8 +187,8 @@ final class PolicyInForce {
     /// address family that a rule limits, and answers of names that a rule, a local zone or a lease answers.
     private func removeAnswersAgainstPolicy() {
         guard let policy else { return }
-        _ = cache.remove { name, type, provenance in
-            provenance == .provider && (policy.upstreams(for: name) == .system || switches.isOff(name))
+        _ = cache.remove { name, type, sourceClass in
+            sourceClass == .provider && (policy.upstreams(for: name) == .system || switches.isOff(name))
                 || policy.limits(type, of: name) || policy.isAnsweredHere(name) || leases.has(name)
         }
     }

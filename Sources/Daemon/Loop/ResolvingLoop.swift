@@ -321,14 +321,14 @@ final class ResolvingLoop: TimedPart {
         case .rearrange(let question, let answer, let source, let demand):
             rearrange(question, answer, source, demand: demand, now: now)
         case .awaitAsk(let question, let source):
-            if let provenance = source.provenance { answers.awaitHit(question, provenance) }
+            if let sourceClass = source.sourceClass { answers.awaitHit(question, sourceClass) }
         case .probe(let id, let target): probes.start(id, target, now: now)
         case .remove(let question):
             forgetStored(question, now: now)
             answers.remove(question)
         case .withdraw(let question, let source):
             forgetStored(question, now: now)
-            if let provenance = source.provenance { answers.remove(question, provenance) }
+            if let sourceClass = source.sourceClass { answers.remove(question, sourceClass) }
         case .portal(let news): heard(news)
         case .probeNews(let news): outbox.put(.probe(news))
         case .forged(let evidence):
@@ -342,12 +342,12 @@ final class ResolvingLoop: TimedPart {
     }
 
     private func keep(_ question: Question, _ answer: Answer, _ source: Source, demand: Double, now: Instant) {
-        guard let provenance = source.provenance else { return }
+        guard let sourceClass = source.sourceClass else { return }
         activity.learnedAt = now
-        answers.store(question, answer, provenance, now: now)
+        answers.store(question, answer, sourceClass, now: now)
         addressSets.take(question, answer, isCached: true, now: now)
         writeToStore(
-            question, answer, provenance, lifetimeSeconds: answer.ttlSeconds, demand: demand, ageMilliseconds: 0,
+            question, answer, sourceClass, lifetimeSeconds: answer.ttlSeconds, demand: demand, ageMilliseconds: 0,
             now: now)
     }
 
@@ -358,25 +358,25 @@ final class ResolvingLoop: TimedPart {
     }
 
     private func rearrange(_ question: Question, _ answer: Answer, _ source: Source, demand: Double, now: Instant) {
-        guard let provenance = source.provenance else { return }
-        guard let kept = answers.rearrange(question, answer, provenance) else {
+        guard let sourceClass = source.sourceClass else { return }
+        guard let kept = answers.rearrange(question, answer, sourceClass) else {
             // Also removed from the file, so that a removed answer does not return from there.
             forgetStored(question, now: now)
             return
         }
         addressSets.take(question, answer, storedAtMilliseconds: kept.storedAtMilliseconds, now: now)
         writeToStore(
-            question, answer, provenance, lifetimeSeconds: kept.lifetimeSeconds, demand: demand,
+            question, answer, sourceClass, lifetimeSeconds: kept.lifetimeSeconds, demand: demand,
             ageMilliseconds: Clock.millisecondsSinceBoot(now) - kept.storedAtMilliseconds, now: now)
     }
 
     private func writeToStore(
-        _ question: Question, _ answer: Answer, _ provenance: Provenance, lifetimeSeconds: UInt32, demand: Double,
+        _ question: Question, _ answer: Answer, _ sourceClass: SourceClass, lifetimeSeconds: UInt32, demand: Double,
         ageMilliseconds: Int64, now: Instant
     ) {
         guard let store else { return }
         let entry = answers.entry(
-            question, answer, provenance, lifetimeSeconds: lifetimeSeconds, demand: demand,
+            question, answer, sourceClass, lifetimeSeconds: lifetimeSeconds, demand: demand,
             storedAtMilliseconds: Clock.wallMilliseconds() - ageMilliseconds)
         if let entry { store.keep(entry, now: now) }
     }
@@ -515,7 +515,7 @@ final class ResolvingLoop: TimedPart {
 
     /// Returns the name of the upstream that gave this entry; nil if that was forgotten or precedes this process.
     func source(of entry: CachedEntry) -> String? {
-        entry.origin(among: inPlace { $0.answers(to: entry.question) }).map { upstreams.name(of: $0.source) }
+        entry.sourceAnswer(among: inPlace { $0.answers(to: entry.question) }).map { upstreams.name(of: $0.source) }
     }
 
     /// The latest questions that failed, the latest first, each with how the sources failed on it.

@@ -66,7 +66,7 @@ final class FlushesWhileLoading: Sendable {
 struct RestoredEntry: Sendable {
     let question: Question
     let partition: Partition
-    let provenance: Provenance
+    let sourceClass: SourceClass
     /// Queries per second when the entry was stored.
     let demand: Double
     let ageMilliseconds: Int64

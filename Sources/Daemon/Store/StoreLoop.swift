@@ -186,8 +186,8 @@ extension StoreOrder {
     fileprivate var isEmpty: Bool { entries.isEmpty && removals.isEmpty && partitions.isEmpty && notes.isEmpty }
 }
 
-extension Provenance {
-    fileprivate init(_ stored: StoredEntry.Provenance) {
+extension SourceClass {
+    fileprivate init(_ stored: StoredEntry.SourceClass) {
         switch stored {
         case .provider: self = .provider
         case .system: self = .system
@@ -199,7 +199,7 @@ extension RestoredEntry {
     fileprivate init(_ entry: StoredEntry, ageMilliseconds: Int64) {
         self.init(
             question: entry.question, partition: Partition(rawValue: entry.partition),
-            provenance: Provenance(entry.provenance), demand: entry.demand, ageMilliseconds: ageMilliseconds,
+            sourceClass: SourceClass(entry.sourceClass), demand: entry.demand, ageMilliseconds: ageMilliseconds,
             lifetimeSeconds: entry.lifetimeSeconds, isNegative: entry.answer.isNegative)
     }
 }
@@ -208,7 +208,7 @@ extension AnswerCache {
     fileprivate func restore(_ entry: StoredEntry, storedAtMilliseconds: Int64) -> Bool {
         restore(
             entry.answer, lifetimeSeconds: entry.lifetimeSeconds, for: entry.question,
-            partition: Partition(rawValue: entry.partition), provenance: Provenance(entry.provenance),
+            partition: Partition(rawValue: entry.partition), sourceClass: SourceClass(entry.sourceClass),
             storedAtMilliseconds: storedAtMilliseconds)
     }
 }

@@ -36,7 +36,7 @@ final class StoreThread: TimedPart {
     private struct Key: Hashable {
         let question: Question
         let partition: UInt32
-        let provenance: StoredEntry.Provenance
+        let sourceClass: StoredEntry.SourceClass
     }
 
     /// Write interval of a busy daemon, and the longest loss after a kill -9.
@@ -103,7 +103,7 @@ final class StoreThread: TimedPart {
 
     /// Collects an answer to be written, in place of an older one for the same question, network and source.
     func keep(_ entry: StoredEntry, now: Instant) {
-        let key = Key(question: entry.question, partition: entry.partition, provenance: entry.provenance)
+        let key = Key(question: entry.question, partition: entry.partition, sourceClass: entry.sourceClass)
         if collected.count >= StoreThread.maxCollected, collected[key] == nil { post(now: now) }
         guard collected.count < StoreThread.maxCollected || collected[key] != nil else {
             droppedEntries += 1

@@ -9,34 +9,36 @@ package final class ExpiredAnswer: Equatable, Sendable {
     package let extendedError: ExtendedError
     /// The stale limit. It may pass while upstreams are asked or the machine sleeps.
     let usableUntil: Instant
-    let origin: AgedAnswer.Origin
+    let sourceClass: AgedAnswer.SourceClass
 
-    init(answer: RenderedAnswer, extendedError: ExtendedError, usableUntil: Instant, origin: AgedAnswer.Origin) {
+    init(
+        answer: RenderedAnswer, extendedError: ExtendedError, usableUntil: Instant, sourceClass: AgedAnswer.SourceClass
+    ) {
         self.answer = answer
         self.extendedError = extendedError
         self.usableUntil = usableUntil
-        self.origin = origin
+        self.sourceClass = sourceClass
     }
 
     package static func == (one: ExpiredAnswer, other: ExpiredAnswer) -> Bool {
         one.answer == other.answer && one.extendedError == other.extendedError
-            && one.usableUntil == other.usableUntil && one.origin == other.origin
+            && one.usableUntil == other.usableUntil && one.sourceClass == other.sourceClass
     }
 
     /// - Parameter answer: with the TTLs of an expired answer.
     func with(_ answer: RenderedAnswer) -> ExpiredAnswer {
-        ExpiredAnswer(answer: answer, extendedError: extendedError, usableUntil: usableUntil, origin: origin)
+        ExpiredAnswer(answer: answer, extendedError: extendedError, usableUntil: usableUntil, sourceClass: sourceClass)
     }
 
     /// Returns the answer as it may be used after a network change; nil for system resolver answers and negative
     /// answers, which never cross networks.
     var onOtherNetwork: ExpiredAnswer? {
-        guard origin != .system, !answer.isNegative else { return nil }
+        guard sourceClass != .system, !answer.isNegative else { return nil }
         return ExpiredAnswer(
-            answer: answer, extendedError: extendedError, usableUntil: usableUntil, origin: .otherNetwork)
+            answer: answer, extendedError: extendedError, usableUntil: usableUntil, sourceClass: .otherNetwork)
     }
 
-    func cause(_ cause: StaleCause) -> StaleCause { origin == .otherNetwork ? .otherNetwork : cause }
+    func cause(_ cause: StaleCause) -> StaleCause { sourceClass == .otherNetwork ? .otherNetwork : cause }
 }
 
 /// Reason for serving an expired answer. The raw values appear in statistics.

@@ -32,7 +32,7 @@ extension Resolver {
         else { return false }
         let answer = Answer(records: records)
         let isOutranked =
-            aged.origin == .system && expired?.origin == .provider
+            aged.sourceClass == .system && expired?.sourceClass == .provider
             && !state.verification.isVerified(preferred, answer)
         return !isOutranked && state.verification.hasUsableAddress(preferred, answer)
     }

@@ -191,7 +191,7 @@ package struct Resolver {
     }
 
     /// Whether there is an expired answer that was learned on this network.
-    func isOwn(_ expired: ExpiredAnswer?) -> Bool { expired.map { $0.origin != .otherNetwork } ?? false }
+    func isOwn(_ expired: ExpiredAnswer?) -> Bool { expired.map { $0.sourceClass != .otherNetwork } ?? false }
 
     /// Replies after a recent failure: the expired answer, else the operator's fallback, else the error.
     private mutating func replyInsteadOfAsking(

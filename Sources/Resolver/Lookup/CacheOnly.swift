@@ -17,6 +17,7 @@ extension ResolverState {
 extension ExpiredAnswer {
     fileprivate var ofCacheOnly: ExpiredAnswer {
         ExpiredAnswer(
-            answer: answer, extendedError: extendedError.ofCacheOnly, usableUntil: usableUntil, origin: origin)
+            answer: answer, extendedError: extendedError.ofCacheOnly, usableUntil: usableUntil, sourceClass: sourceClass
+        )
     }
 }

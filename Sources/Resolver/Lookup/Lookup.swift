@@ -276,7 +276,7 @@ struct Lookup {
         expired.dropTooOld(now)
         if expired.own == nil, let cached { hold(cached) }
         // The cache gave this client no provider's answer, so none outranks the system resolver's.
-        if expired.answer?.origin != .provider { hasProviderRecords = false }
+        if expired.answer?.sourceClass != .provider { hasProviderRecords = false }
         // A refresh does not ask throttled providers. They are asked for a client, so the full timeout begins now.
         if isRefresh, waiters.isEmpty, providers.hasThrottled { expired.restartTimeout(now) }
         if expired.answer != nil {

@@ -46,18 +46,18 @@ import Synchronization
         unsafe shards.deallocate()
     }
 
-    /// Stores an answer for `lifetimeSeconds`. It replaces an older answer of the same provenance; a provider's answer
+    /// Stores an answer for `lifetimeSeconds`. It replaces an older answer of the same sourceClass; a provider's answer
     /// also replaces the system resolver's substitute, which could outlive it and be served as fresh. An answer larger
     /// than a whole shard is not stored.
     package func store(
         _ answer: RenderedAnswer, lifetimeSeconds: UInt32, for question: Question, partition: Partition,
-        provenance: Provenance, nowMilliseconds: Int64
+        sourceClass: SourceClass, nowMilliseconds: Int64
     ) {
-        var key = key(for: question, partition, provenance)
+        var key = key(for: question, partition, sourceClass)
         withTable(key.hash) { table in
             table.store(answer, lifetimeSeconds: lifetimeSeconds, under: key, nowMilliseconds: nowMilliseconds)
-            guard provenance == .provider else { return }
-            key.provenance = .system
+            guard sourceClass == .provider else { return }
+            key.sourceClass = .system
             if let substitute = table.find(key) { table.remove(substitute) }
         }
     }
@@ -68,22 +68,22 @@ import Synchronization
     /// - Returns: when the entry was stored and for how long, so that a copy elsewhere can be changed, too. Nil if
     ///   there is no entry, or no room: the entry is then evicted, because its old answer must not be served any more.
     package func rearrange(
-        _ answer: RenderedAnswer, for question: Question, partition: Partition, provenance: Provenance
+        _ answer: RenderedAnswer, for question: Question, partition: Partition, sourceClass: SourceClass
     ) -> KeptTimes? {
-        let key = key(for: question, partition, provenance)
+        let key = key(for: question, partition, sourceClass)
         return withTable(key.hash) { $0.rearrange(answer, under: key) }
     }
 
     /// Marks the entry under exactly this key, so that its next reply yields `FastPath.Outcome.answeredAwaited`,
     /// once. The mark ends with the entry, and when another answer is stored there.
-    package func awaitHit(_ question: Question, partition: Partition, provenance: Provenance) {
-        let key = key(for: question, partition, provenance)
+    package func awaitHit(_ question: Question, partition: Partition, sourceClass: SourceClass) {
+        let key = key(for: question, partition, sourceClass)
         withTable(key.hash) { table in
             if let entry = table.find(key) { table.awaitHit(entry) }
         }
     }
 
-    /// Returns and resets the hits on a question's entries, all provenances together.
+    /// Returns and resets the hits on a question's entries, all source classes together.
     package func takeHits(_ question: Question, partition: Partition) -> Int {
         hits(question, partition) { Int($0.takeHits($1)) }
     }
@@ -99,8 +99,8 @@ import Synchronization
         var key = key(for: question, partition, .provider)
         return withTable(key.hash) { table in
             var hits = 0
-            for provenance in Provenance.allCases {
-                key.provenance = provenance
+            for sourceClass in SourceClass.allCases {
+                key.sourceClass = sourceClass
                 if let entry = table.find(key) { hits += count(&table, entry) }
             }
             return hits
@@ -112,8 +112,8 @@ import Synchronization
         var key = key(for: question, partition, .provider)
         return withTable(key.hash) { table in
             var entries: [CachedEntry] = []
-            for provenance in Provenance.allCases {
-                key.provenance = provenance
+            for sourceClass in SourceClass.allCases {
+                key.sourceClass = sourceClass
                 if let found = table.find(key), let entry = unsafe table.slots[Int(found)].entry {
                     entries.append(entry)
                 }
@@ -129,13 +129,13 @@ import Synchronization
     ) -> AgedAnswer? {
         var key = key(for: question, partition, .provider)
         return withTable(key.hash) { table in
-            for provenance in Provenance.allCases {
-                key.provenance = provenance
+            for sourceClass in SourceClass.allCases {
+                key.sourceClass = sourceClass
                 guard let entry = table.find(key) else { continue }
                 guard table.freshness(entry, nowMilliseconds: nowMilliseconds, limits: limits()) == .stale else {
                     continue
                 }
-                return table.copy(entry, origin: provenance.origin, nowMilliseconds: nowMilliseconds)
+                return table.copy(entry, sourceClass: sourceClass.ofAgedAnswer, nowMilliseconds: nowMilliseconds)
             }
             return nil
         }
@@ -155,7 +155,7 @@ import Synchronization
             for partition in partitions {
                 key.partition = partition
                 guard let entry = table.find(key) else { continue }
-                let answer = table.copy(entry, origin: .otherNetwork, nowMilliseconds: nowMilliseconds)
+                let answer = table.copy(entry, sourceClass: .otherNetwork, nowMilliseconds: nowMilliseconds)
                 if answer.isUsable(limits()) { return answer }
             }
             return nil
@@ -170,9 +170,9 @@ import Synchronization
     /// - Returns: whether it is in the cache now.
     package func restore(
         _ answer: RenderedAnswer, lifetimeSeconds: UInt32, for question: Question, partition: Partition,
-        provenance: Provenance, storedAtMilliseconds: Int64
+        sourceClass: SourceClass, storedAtMilliseconds: Int64
     ) -> Bool {
-        let key = key(for: question, partition, provenance)
+        let key = key(for: question, partition, sourceClass)
         return withTable(key.hash) {
             $0.restore(
                 answer, lifetimeSeconds: lifetimeSeconds, under: key, storedAtMilliseconds: storedAtMilliseconds)
@@ -205,9 +205,9 @@ import Synchronization
         unsafe shards[Int(hash >> 60)].withLock { table in body(&table) }
     }
 
-    func key(for question: Question, _ partition: Partition, _ provenance: Provenance) -> AnswerKey {
+    func key(for question: Question, _ partition: Partition, _ sourceClass: SourceClass) -> AnswerKey {
         var key = AnswerKey(partition: partition)
-        key.provenance = provenance
+        key.sourceClass = sourceClass
         let wire = question.name.wire
         key.set(
             wire.span, from: 0, count: wire.count, type: question.type, dnssec: question.dnssec, hashing: hashing)
@@ -215,8 +215,8 @@ import Synchronization
     }
 }
 
-extension Provenance {
-    package var origin: AgedAnswer.Origin {
+extension SourceClass {
+    package var ofAgedAnswer: AgedAnswer.SourceClass {
         switch self {
         case .provider: .provider
         case .system: .system

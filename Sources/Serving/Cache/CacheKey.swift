@@ -3,8 +3,8 @@
 
 import DNSWire
 
-/// Trust class of an answer's source. Classes never mix: an entry is found only under its own.
-package enum Provenance: UInt8, Sendable, CaseIterable {
+/// Class of an answer's source, which decides its rank. Classes never mix: an entry is found only under its own.
+package enum SourceClass: UInt8, Sendable, CaseIterable {
     case provider
     case system
 }
@@ -64,8 +64,8 @@ struct AnswerKey: ~Copyable {
     /// The record type, and above it DO and CD: one word, compared at once.
     private(set) var kind: UInt32 = 0
     var partition: Partition
-    /// The trust class, which is not part of the hash: all classes of a question are looked up under one lock.
-    var provenance = Provenance.provider
+    /// The source class, which is not part of the hash: all classes of a question are looked up under one lock.
+    var sourceClass = SourceClass.provider
 
     /// - Parameter source: contains the name in wire form, `count` bytes from `start`.
     mutating func set(

@@ -80,8 +80,8 @@ extension AnswerCache {
     }
 
     /// Removes the entry under exactly this key, if any.
-    package func remove(_ question: Question, partition: Partition, provenance: Provenance) {
-        let key = key(for: question, partition, provenance)
+    package func remove(_ question: Question, partition: Partition, sourceClass: SourceClass) {
+        let key = key(for: question, partition, sourceClass)
         withTable(key.hash) { table in
             if let entry = table.find(key) { table.remove(entry) }
         }
@@ -92,9 +92,9 @@ extension AnswerCache {
     ///
     /// - Parameter isMeant: gets names in lower case; called under a lock, so it must be quick.
     /// - Returns: the number of removed entries.
-    package func remove(where isMeant: (Name, RecordType, Provenance) -> Bool) -> Int {
+    package func remove(where isMeant: (Name, RecordType, SourceClass) -> Bool) -> Int {
         unsafe removeEach(atOnce: AnswerCache.maxNamesAtOnce) { slot in
-            unsafe slot.name.map { unsafe isMeant($0, slot.recordType, slot.provenance) } ?? false
+            unsafe slot.name.map { unsafe isMeant($0, slot.recordType, slot.sourceClass) } ?? false
         }
     }
 
@@ -164,7 +164,7 @@ extension AnswerCache {
 }
 
 extension AnswerTable {
-    /// Removes the entries in scope with this hash, of all partitions and provenances, which the hash does not
+    /// Removes the entries in scope with this hash, of all partitions and source classes, which the hash does not
     /// include. Returns their number.
     fileprivate mutating func remove(_ hash: UInt64, _ scope: FoldedScope) -> Int {
         var removed = 0

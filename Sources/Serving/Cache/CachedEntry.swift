@@ -7,7 +7,7 @@ package struct CachedEntry: Sendable {
     /// The question; its name is in lower case.
     package let question: Question
     package let partition: Partition
-    package let provenance: Provenance
+    package let sourceClass: SourceClass
     package let answer: RenderedAnswer
     package let storedAtMilliseconds: Int64
     package let lifetimeSeconds: UInt32

@@ -50,7 +50,7 @@ import DNSWire
         unsafe self.lifetimeSeconds = lifetimeSeconds
         unsafe partition = key.partition
         unsafe self.hits = hits
-        unsafe flags = key.provenance == .system ? .isSystems : []
+        unsafe flags = key.sourceClass == .system ? .isSystems : []
         if answer.isCut { unsafe flags.insert(.isCut) }
         if answer.isNegative { unsafe flags.insert(.isNegative) }
         if answer.isSubstitute { unsafe flags.insert(.isSubstitute) }
@@ -72,7 +72,7 @@ import DNSWire
     }
 
     func matches(_ key: borrowing AnswerKey) -> Bool {
-        guard unsafe hash == key.hash, unsafe kind == key.kind, unsafe provenance == key.provenance else {
+        guard unsafe hash == key.hash, unsafe kind == key.kind, unsafe sourceClass == key.sourceClass else {
             return false
         }
         guard unsafe partition == key.partition, unsafe Int(nameBytes) == key.name.byteCount else {
@@ -86,7 +86,7 @@ import DNSWire
 
     // MARK: facts
 
-    var provenance: Provenance { unsafe flags.contains(.isSystems) ? .system : .provider }
+    var sourceClass: SourceClass { unsafe flags.contains(.isSystems) ? .system : .provider }
     var isCut: Bool { unsafe flags.contains(.isCut) }
     var isNegative: Bool { unsafe flags.contains(.isNegative) }
 
@@ -195,7 +195,7 @@ extension Slot {
         guard unsafe storage != nil, let name = unsafe Name(wire: foldedName) else { return nil }
         return unsafe CachedEntry(
             question: Question(name, recordType, dnssec: dnssec), partition: partition,
-            provenance: provenance,
+            sourceClass: sourceClass,
             answer: withReplyBody { unsafe RenderedAnswer(copying: $0, isNegative: isNegative) },
             storedAtMilliseconds: storedAtMilliseconds, lifetimeSeconds: lifetimeSeconds, hits: hits,
             refreshWasAsked: flags.contains(.refreshWasAsked))

@@ -140,8 +140,8 @@ package struct FastPath: ~Copyable {
         into output: inout OutputSpan<UInt8>
     ) -> Outcome {
         cache.withTable(key.hash) { table in
-            for provenance in Provenance.allCases {
-                key.provenance = provenance
+            for sourceClass in SourceClass.allCases {
+                key.sourceClass = sourceClass
                 guard let entry = table.find(key) else { continue }
                 let freshness = table.freshness(entry, nowMilliseconds: nowMilliseconds, limits: FastPath.freshOnly)
                 guard freshness.isGivenAtOnce else { continue }

@@ -31,7 +31,7 @@ enum Work: String {
         for (question, answer) in zip(samples.questions, samples.answers) {
             cache.store(
                 RenderedAnswer(answer, to: question), lifetimeSeconds: answer.ttlSeconds, for: question,
-                partition: serving.partition(for: .all), provenance: .provider, nowMilliseconds: 0)
+                partition: serving.partition(for: .all), sourceClass: .provider, nowMilliseconds: 0)
         }
         let everywhere = ["0.0.0.0/0", "::/0"].compactMap { Prefix($0) }
         var path = FastPath(cache: cache, access: AccessList(everywhere), serving: serving, version: "1")

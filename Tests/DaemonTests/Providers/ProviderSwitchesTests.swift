@@ -22,8 +22,8 @@ struct ProviderSwitchesTests {
         switches = ProviderSwitches(stand.outbox, hasStore: stand.resolving.store != nil)
     }
 
-    private func keep(_ name: String, from provenance: Provenance) throws {
-        stand.keep(Question(try #require(Name(name)), .a), from: provenance, now: now)
+    private func keep(_ name: String, from sourceClass: SourceClass) throws {
+        stand.keep(Question(try #require(Name(name)), .a), from: sourceClass, now: now)
     }
 
     @Test("what the cache has of a name goes when it is switched off, and again when it is switched on")

@@ -37,7 +37,7 @@ struct StoreThreadTests {
         let question = Question(try #require(Name(text)), .a)
         let record = ResourceRecord(owner: question.name, address: .v4(address), ttlSeconds: lifetimeSeconds)
         return StoredEntry(
-            question: question, partition: 1, provenance: .provider,
+            question: question, partition: 1, sourceClass: .provider,
             answer: RenderedAnswer(Answer(records: [record]), to: question),
             storedAtMilliseconds: Clock.wallMilliseconds() - storedSecondsAgo * 1000, lifetimeSeconds: lifetimeSeconds,
             demand: demand)
@@ -277,7 +277,7 @@ struct StoreThreadTests {
         for demand in [1, 0, 5, 2, 4, 0.5, 3, 7, 6] as [Double] {
             hottest.offer(
                 RestoredEntry(
-                    question: Question(.root, .a), partition: Partition(rawValue: 1), provenance: .provider,
+                    question: Question(.root, .a), partition: Partition(rawValue: 1), sourceClass: .provider,
                     demand: demand, ageMilliseconds: 0, lifetimeSeconds: 1, isNegative: false))
         }
         #expect(hottest.take().map(\.demand) == [7, 6, 5])

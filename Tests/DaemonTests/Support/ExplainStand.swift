@@ -192,14 +192,14 @@ final class ExplainStand {
         case .shadow(let id, let question, let provider): running.append((id, question, .provider(provider)))
         case .abandon(let id): running.removeAll { $0.id == id }
         case .store(let question, let answer, let source, _):
-            if let provenance = source.provenance { answers.store(question, answer, provenance, now: now) }
+            if let sourceClass = source.sourceClass { answers.store(question, answer, sourceClass, now: now) }
         case .rearrange(let question, let answer, let source, _):
-            if let provenance = source.provenance { _ = answers.rearrange(question, answer, provenance) }
+            if let sourceClass = source.sourceClass { _ = answers.rearrange(question, answer, sourceClass) }
         case .remove(let question): answers.remove(question)
         case .withdraw(let question, let source):
-            if let provenance = source.provenance { answers.remove(question, provenance) }
+            if let sourceClass = source.sourceClass { answers.remove(question, sourceClass) }
         case .awaitAsk(let question, let source):
-            if let provenance = source.provenance { answers.awaitHit(question, provenance) }
+            if let sourceClass = source.sourceClass { answers.awaitHit(question, sourceClass) }
         case .probe(let id, let target): probes.append((id, target))
         case .reply(_, let answer, let source):
             replies.append("\(answer.addresses.map(\.description).joined(separator: " ")) from \(name(of: source))")

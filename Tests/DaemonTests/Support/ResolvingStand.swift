@@ -54,13 +54,13 @@ struct ResolvingStand {
     }
 
     func keep(
-        _ question: Question, from provenance: Provenance, addresses: [Address] = [.v4(0xC000_0201)], now: Instant
+        _ question: Question, from sourceClass: SourceClass, addresses: [Address] = [.v4(0xC000_0201)], now: Instant
     ) {
         let answer = Answer(
             records: addresses.map { ResourceRecord(owner: question.name, address: $0, ttlSeconds: 600) })
         cache.store(
             RenderedAnswer(answer, to: question), lifetimeSeconds: answer.ttlSeconds, for: question,
-            partition: serving.partition(for: .all), provenance: provenance,
+            partition: serving.partition(for: .all), sourceClass: sourceClass,
             nowMilliseconds: Clock.millisecondsSinceBoot(now))
     }
 
@@ -110,7 +110,7 @@ struct ResolvingStand {
         var names: [String] = []
         while let next = cursor {
             let piece = cache.walk(from: next, .everything, maxEntries: 16)
-            names += piece.entries.map { "\($0.question.name) \($0.provenance)" }
+            names += piece.entries.map { "\($0.question.name) \($0.sourceClass)" }
             cursor = piece.next
         }
         return names.sorted()

@@ -53,7 +53,7 @@ extension FuzzEntry {
     private static func store(_ answer: Answer, _ question: Question, in cache: AnswerCache) {
         cache.store(
             RenderedAnswer(answer, to: question), lifetimeSeconds: answer.ttlSeconds, for: question,
-            partition: partition, provenance: .provider, nowMilliseconds: 0)
+            partition: partition, sourceClass: .provider, nowMilliseconds: 0)
     }
 
     private static func check(

@@ -31,11 +31,12 @@ struct SimulatedCache: KnownAnswers {
         var wasDue = false
         var isAwaited = false
 
-        func aged(_ question: Question, _ now: Instant, _ origin: AgedAnswer.Origin = .provider) -> AgedAnswer {
+        func aged(_ question: Question, _ now: Instant, _ sourceClass: AgedAnswer.SourceClass = .provider) -> AgedAnswer
+        {
             AgedAnswer(
                 RenderedAnswer(answer, to: question),
                 ageMilliseconds: Int64(storedAt.duration(to: now) / .milliseconds(1)),
-                lifetimeSeconds: answer.ttlSeconds, origin: origin)
+                lifetimeSeconds: answer.ttlSeconds, sourceClass: sourceClass)
         }
     }
 
