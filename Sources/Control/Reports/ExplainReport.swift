@@ -29,7 +29,7 @@ package struct ExplainReport: Report, Codable, Equatable {
     package var expired = ""
     package var failure: Failure?
     /// Why the system resolver answered instead of a provider, most recently.
-    package var standIn: String?
+    package var lastSubstitute: String?
     /// The state of the refresh; nil if the daemon runs and no demand is recorded.
     package var refresh: String?
     package var next: [String] = []
@@ -71,7 +71,7 @@ package struct ExplainReport: Report, Codable, Equatable {
         case failure, refresh, next, lately
         case ruleSays = "rule_says"
         case ruleOrigins = "rule_origins"
-        case standIn = "stood_in"
+        case lastSubstitute = "stood_in"
     }
 
     /// A cache entry.

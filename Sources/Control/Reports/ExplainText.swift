@@ -46,7 +46,7 @@ extension ExplainReport {
             let left = LineFormat.span(seconds: failure.leftSeconds)
             facts.append(("failure", ["\(failure.reason); not tried again for \(left)"]))
         }
-        if let standIn { facts.append(("stand-in", ["the system resolver answered: \(standIn)"])) }
+        if let lastSubstitute { facts.append(("stand-in", ["the system resolver answered: \(lastSubstitute)"])) }
         if let refresh { facts.append(("refresh", [refresh])) }
         facts.append(("next", next))
         facts.append(("lately", lately.suffix(ExplainReport.maxLately)))

@@ -88,14 +88,14 @@ package struct ExtendedError: Hashable, Sendable {
         code: otherCode, text: "the budget or quota of a provider is used up")
 
     /// "Other Error" (0): RFC 8914 has no code for an answer of the system resolver instead of a provider.
-    package static func stoodIn(for reason: StaticString) -> ExtendedError {
-        ExtendedError(code: otherCode, text: "\(stoodIn.text): \(reason)")
+    package static func substitute(because reason: StaticString) -> ExtendedError {
+        ExtendedError(code: otherCode, text: "\(substitute.text): \(reason)")
     }
 
     /// The error without a reason, for replies from the cache, which does not store the reason.
-    static let stoodIn = ExtendedError(code: otherCode, text: "system resolver stood in")
+    static let substitute = ExtendedError(code: otherCode, text: "system resolver stood in")
 
-    var tellsStandIn: Bool { code == ExtendedError.otherCode && text.hasPrefix(ExtendedError.stoodIn.text) }
+    var tellsSubstitute: Bool { code == ExtendedError.otherCode && text.hasPrefix(ExtendedError.substitute.text) }
 
     /// Whether the error concerns the name: DNSSEC validation failed (6 to 12), or a filter blocks the name (15 to 18).
     package var isAboutName: Bool { 6...12 ~= code || 15...18 ~= code }

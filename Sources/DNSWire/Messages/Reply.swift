@@ -59,7 +59,7 @@ package enum Reply {
         _ body: borrowing Body, to query: Query, in packet: Span<UInt8>, ageSeconds: UInt32, limit: Int,
         extendedError: ExtendedError? = nil, into output: inout OutputSpan<UInt8>
     ) {
-        let extendedError = extendedError ?? (body.isSubstitute ? .stoodIn : nil)
+        let extendedError = extendedError ?? (body.isSubstitute ? .substitute : nil)
         let tail = optionRecordBytes(query, extendedError)
         let room = limit - Header.byteCount - query.questionBytes - tail
         let cut = fit(body, into: room)

@@ -35,7 +35,7 @@ package struct RenderedAnswer: Equatable, Sendable {
         ttlOffsets = writer.ttlOffsets
         isCut = answers < answer.records.count || authorities < answer.authorities.count
         isNegative = answer.kind != .records
-        isSubstitute = answer.remark?.tellsStandIn ?? false
+        isSubstitute = answer.remark?.tellsSubstitute ?? false
         isAuthentic = answer.isAuthentic
     }
 

@@ -34,7 +34,7 @@ struct Explanations {
         report.failure = known.failure.map {
             ExplainReport.Failure(reason: $0.reason.text, leftSeconds: seconds(until: $0.until))
         }
-        report.standIn = known.standIn.map { "\($0.reason.rawValue), \(seconds(since: $0.at)) s ago" }
+        report.lastSubstitute = known.lastSubstitute.map { "\($0.reason.rawValue), \(seconds(since: $0.at)) s ago" }
         report.refresh = words.refresh
         report.next =
             LocalPolicy(question, serving).map { [ExplainPhrases.next($0)] }

@@ -488,7 +488,7 @@ final class ResolvingLoop: TimedPart {
 
     func contradictions(of source: Source) -> UInt64 { resolver.contradictions(of: source) }
 
-    func standIns(for reason: StandInReason) -> UInt64 { resolver.standIns(for: reason) }
+    func substituteCount(for reason: SubstituteReason) -> UInt64 { resolver.substituteCount(for: reason) }
 
     func state(of provider: Provider, now: Instant) -> ProviderState {
         provider.endpoints.isEmpty ? .unresolved : resolver.state(of: .provider(provider.id), now: now) ?? .unmeasured

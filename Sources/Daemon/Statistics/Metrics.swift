@@ -134,7 +134,7 @@ extension Metric {
         .counter(
             "system.stood_in", "Lookups that the system resolver answered in place of the providers, by reason.",
             by: "reason"
-        ) { reading in byName { (reason: StandInReason) in reading.resolving.standIns(for: reason) } },
+        ) { reading in byName { (reason: SubstituteReason) in reading.resolving.substituteCount(for: reason) } },
         .counter("system.refused_exchanges", "Queries not sent because too many sockets to nameservers were open.") {
             $0.resolving.upstreams.system.counts.refusedExchanges
         },

@@ -65,8 +65,8 @@ package struct Explanation: Sendable {
     /// Answers of the sources, the latest last.
     package let answers: [SourceAnswer]
     package let failures: [SourceFailure]
-    /// The last stand-in; nil if the system resolver did not answer in place of a provider, or the event is forgotten.
-    package let standIn: StandIn?
+    /// The last substitute; nil if the system resolver did not answer in place of a provider, or that is forgotten.
+    package let lastSubstitute: LastSubstitute?
     package let standsIn: StandInPolicy
     package let order: OrderInForce
     package let probes: ProbeTerms
@@ -102,7 +102,8 @@ extension Resolver {
             unservedUntil: state.ranking.unservedUntil(question, among: direction.upstreams, now: now),
             switchedOff: routing.switchedOff.covering(question.name, now: now),
             limits: policy.limits, stale: policy.stale, answers: state.sourceHistory.answers(to: question),
-            failures: state.sourceHistory.failures(on: question), standIn: state.sourceHistory.standIn(on: question),
+            failures: state.sourceHistory.failures(on: question),
+            lastSubstitute: state.sourceHistory.lastSubstitute(on: question),
             standsIn: policy.standsIn, order: state.orderInForce(for: question, policy, now: now),
             probes: policy.probes,
             addresses: state.verification.judged(for: question).filter { judged in

@@ -573,7 +573,7 @@ package struct Resolver {
     package func contradictions(of source: Source) -> UInt64 { state.contradicting.count(of: source) }
 
     /// Number of system resolver answers given in place of a provider's.
-    package func standIns(for reason: StandInReason) -> UInt64 { state.standIns[reason] ?? 0 }
+    package func substituteCount(for reason: SubstituteReason) -> UInt64 { state.substituteCounts[reason] ?? 0 }
 
     /// Returns the state of the provider; nil if it is unknown.
     package func state(of provider: RankedID, now: Instant) -> ProviderState? {

@@ -10,13 +10,13 @@ final class HeldAnswer {
     let source: Source
     let at: Instant
     /// Why the answer is given in a provider's place, if it waits for the other address family's; nil: it is not.
-    let standIn: StandInReason?
+    let substituteReason: SubstituteReason?
 
-    init(answer: Answer, source: Source, at: Instant, standIn: StandInReason? = nil) {
+    init(answer: Answer, source: Source, at: Instant, substituteReason: SubstituteReason? = nil) {
         self.answer = answer
         self.source = source
         self.at = at
-        self.standIn = standIn
+        self.substituteReason = substituteReason
     }
 
     /// The answer with its remaining TTL.

@@ -35,8 +35,8 @@ struct Lookup {
     enum Phase {
         case asking
         case awaitingOtherFamily(HeldAnswer)
-        /// - Parameter standIn: why the answer was given in the providers' place; nil: it was not.
-        case answeredBySystem(Answer, standIn: StandInReason?, at: Instant)
+        /// - Parameter substituteReason: why the answer was given in the providers' place; nil: it was not.
+        case answeredBySystem(Answer, substituteReason: SubstituteReason?, at: Instant)
         case finished(Ending)
     }
 
@@ -399,13 +399,13 @@ struct Lookup {
         }
         askPreferredFamily(&state)
         dropForged(state)
-        dropStandIn(now: now, &state)
+        dropSubstitute(now: now, &state)
         compareSystemAnswer(state.verification)
         if now < giveUpAt { askFurther(now: now, &state) }
         _ = giveSystemAnswerInsteadOfExpired(now: now, &state)
         guard isAsking else { return }
         if case .answered(let answer, let learnedAt) = system, !systemIsOutranked,
-            let reason = standIn(state.ranking, now: now)
+            let reason = substituteReason(state.ranking, now: now)
         {
             _ = giveSystemAnswer(with: answer.aged(since: learnedAt, now: now), reason, now: now, &state)
         } else if isIdle(now) || giveUpAt <= now {
@@ -423,7 +423,7 @@ struct Lookup {
         }
         let areTrialsOver =
             providers.hasTrialPending && areProvidersDone
-            && standIn(state.ranking, isAsking: true, now: now) == nil
+            && substituteReason(state.ranking, isAsking: true, now: now) == nil
         if hasSystemFailed || systemIsOutranked || trialsDueAt <= now || areTrialsOver {
             providers.askTrialPending(now: now)
         }
@@ -491,7 +491,7 @@ struct Lookup {
         let isTime =
             (areProvidersDone && !isAwaitingNetwork(now))
             || (instant <= now && (isSystemFirst || providers.trialUntil == nil))
-        return isTime && (isSystemName || standIn(ranking, isAsking: true, now: now) != nil)
+        return isTime && (isSystemName || substituteReason(ranking, isAsking: true, now: now) != nil)
     }
 
     /// Whether throttled providers may be asked: only to prevent a failure for a client, and not because the name
@@ -513,7 +513,7 @@ struct Lookup {
     /// get a failure or an address known not to work.
     private func mayAskBlocked(_ ranking: UpstreamRanking, now: Instant) -> Bool {
         guard providers.hasBlocked, mayAskLastResort, areProvidersDone else { return false }
-        return !isWaitingForSystem || standIn(ranking, isAsking: true, now: now) == nil
+        return !isWaitingForSystem || substituteReason(ranking, isAsking: true, now: now) == nil
     }
 
     private var isWaitingForSystem: Bool {
@@ -572,10 +572,10 @@ struct Lookup {
 
     /// Ends the request to the system resolver when no provider will be asked any more and the gate to plain DNS is
     /// closed.
-    private mutating func dropStandIn(now: Instant, _ state: inout ResolverState) {
+    private mutating func dropSubstitute(now: Instant, _ state: inout ResolverState) {
         guard case .running = system, !isSystemName, areProvidersDone, !mayAskThrottled(at: now),
             !isAwaitingNetwork(now),
-            standIn(state.ranking, isAsking: true, now: now) == nil
+            substituteReason(state.ranking, isAsking: true, now: now) == nil
         else { return }
         for attempt in running where attempt.upstream == .system { state.abandon(attempt, now: now) }
         running.removeAll { $0.upstream == .system }

@@ -274,27 +274,27 @@ extension Lookup {
     mutating func giveSystemAnswerInsteadOfExpired(now: Instant, _ state: inout ResolverState) -> Answer? {
         compareSystemAnswer(state.verification)
         guard isAsking, case .answered(let answer, let learnedAt) = system, expired.answer != nil,
-            expired.dueAt <= now, !systemIsOutranked, let reason = standIn(state.ranking, now: now)
+            expired.dueAt <= now, !systemIsOutranked, let reason = substituteReason(state.ranking, now: now)
         else { return nil }
         return giveSystemAnswer(with: answer.aged(since: learnedAt, now: now), reason, now: now, &state)
     }
 
     /// Gives clients the system resolver's answer. Running fetches to providers may still fill the cache.
     ///
-    /// - Parameter reason: why the system resolver stands in.
+    /// - Parameter reason: why the system resolver answers in the providers' place.
     /// - Returns: the answer given; nil if it waits for the other family's.
     mutating func giveSystemAnswer(
-        with answer: Answer, _ reason: StandInReason, now: Instant, _ state: inout ResolverState
+        with answer: Answer, _ reason: SubstituteReason, now: Instant, _ state: inout ResolverState
     ) -> Answer? {
         if state.dns64.isNeeded(for: question, answer) || awaitsPreferred(answer) {
-            let standIn = isSubstitute(.system, state.ranking, now) ? reason : nil
-            beginAwaitingOtherFamily(answer, .system, standIn: standIn, now: now, &state)
+            let substituteReason = isSubstitute(.system, state.ranking, now) ? reason : nil
+            beginAwaitingOtherFamily(answer, .system, substituteReason: substituteReason, now: now, &state)
             return nil
         }
-        let standIn = isUnserved(state.ranking, now) ? nil : reason
-        let kept = keep(answer, from: .system, standIn: standIn, now: now, &state)
+        let substituteReason = isUnserved(state.ranking, now) ? nil : reason
+        let kept = keep(answer, from: .system, substituteReason: substituteReason, now: now, &state)
         replyToAll(kept, from: .system, &state)
-        phase = .answeredBySystem(kept, standIn: standIn, at: now)
+        phase = .answeredBySystem(kept, substituteReason: substituteReason, at: now)
         finishIfIdle()
         return kept
     }
@@ -319,10 +319,10 @@ extension Lookup {
             return begin(Upstream(provider), until: giveUpAt, now: now, &state)
         }
         if askAgain(now: now, state.ranking) { return }
-        let standIn = standIn(state.ranking, now: now)
-        let maySystemAnswer = isSystemName || standIn != nil
+        let substituteReason = substituteReason(state.ranking, now: now)
+        let maySystemAnswer = isSystemName || substituteReason != nil
         if let answer = held.unreachable, answer.source != .system || maySystemAnswer {
-            return concludeWithoutBetter(answer, standIn, now: now, &state)
+            return concludeWithoutBetter(answer, substituteReason, now: now, &state)
         }
         // An ambiguous empty answer must not replace a good answer, just as a failure must not.
         let isHeld = held.excludedSource != nil || expired.own.map { !$0.answer.isNegative } ?? held.hasGoodAnswer
@@ -334,7 +334,8 @@ extension Lookup {
             // Limit the TTL first, and then subtract the time for which the answer was held.
             let answer = policy.cache.applied(to: empty).aged(since: found.at, now: now)
             return finish(
-                with: answer.remarked(found.answer.remark), from: found.source, standIn: standIn, now: now, &state)
+                with: answer.remarked(found.answer.remark), from: found.source, substituteReason: substituteReason,
+                now: now, &state)
         }
         fail(now: now, &state)
     }
@@ -356,9 +357,9 @@ extension Lookup {
 
     /// Concludes with an answer without a usable address, unless a better one is cached.
     ///
-    /// - Parameter standIn: why the system resolver may answer; nil: it may not.
+    /// - Parameter substituteReason: why the system resolver may answer; nil: it may not.
     private mutating func concludeWithoutBetter(
-        _ best: HeldAnswer, _ standIn: StandInReason?, now: Instant, _ state: inout ResolverState
+        _ best: HeldAnswer, _ substituteReason: SubstituteReason?, now: Instant, _ state: inout ResolverState
     ) {
         guard !state.isWithheld(question, best.answer) else { return fail(now: now, &state) }
         let isCertain = !failures.hasSilentUpstream && running.isEmpty
@@ -373,7 +374,7 @@ extension Lookup {
         if !isCachedBetter {
             let left = best.aged(now: now)
             let answer = isCertain ? left : left.withTTL(to: Bounds.unreachableTTLSeconds)
-            finish(with: answer, from: best.source, standIn: standIn, now: now, &state)
+            finish(with: answer, from: best.source, substituteReason: substituteReason, now: now, &state)
         } else if waiters.isEmpty {
             abandonAll(now: now, &state)
             // With a replaced source, the cached answer keeps its own expiry and refresh.
@@ -401,26 +402,27 @@ extension Lookup {
         phase = .finished(.failed(isRemembered ? failure : nil))
     }
 
-    /// - Parameter standIn: why the system resolver may answer in the providers' place; nil: the answer is theirs, or
-    ///   the name is the system resolver's.
+    /// - Parameter substituteReason: why the system resolver may answer in the providers' place; nil: the answer is
+    ///   theirs, or the name is the system resolver's.
     mutating func finish(
-        with answer: Answer, from source: Source, standIn: StandInReason? = nil, now: Instant,
+        with answer: Answer, from source: Source, substituteReason: SubstituteReason? = nil, now: Instant,
         _ state: inout ResolverState
     ) {
-        let standIn = isSubstitute(source, state.ranking, now) ? standIn : nil
+        let substituteReason = isSubstitute(source, state.ranking, now) ? substituteReason : nil
         if state.dns64.isNeeded(for: question, answer) || awaitsPreferred(answer) {
-            return beginAwaitingOtherFamily(answer, source, standIn: standIn, now: now, &state)
+            return beginAwaitingOtherFamily(answer, source, substituteReason: substituteReason, now: now, &state)
         }
-        end(with: answer, from: source, standIn: standIn, now: now, &state)
+        end(with: answer, from: source, substituteReason: substituteReason, now: now, &state)
     }
 
     mutating func end(
-        with answer: Answer, from source: Source, standIn: StandInReason?, now: Instant, _ state: inout ResolverState
+        with answer: Answer, from source: Source, substituteReason: SubstituteReason?, now: Instant,
+        _ state: inout ResolverState
     ) {
         if source.isProvider, answer.kind == .records {
             for provider in failures.refusedBy { state.ranking.contradicted(provider, now: now) }
         }
-        let kept = keep(answer, from: source, standIn: standIn, now: now, &state)
+        let kept = keep(answer, from: source, substituteReason: substituteReason, now: now, &state)
         replyToAll(kept, from: source, &state)
         abandonAll(now: now, &state)
         phase = .finished(.answered)
@@ -432,19 +434,20 @@ extension Lookup {
         finish(with: answer.withTTL(to: 0), from: .system, now: now, &state)
     }
 
-    /// Caches the answer, and records if the system resolver stood in. An answer with TTL 0 is given to the waiters and
+    /// Caches the answer, and records if it is a substitute. An answer with TTL 0 is given to the waiters and
     /// not cached (RFC 1035 section 3.2.1).
     ///
-    /// - Parameter standIn: why the answer is given in a provider's place; nil: the answer is not given in its place.
+    /// - Parameter substituteReason: why the answer is given in a provider's place; nil: it is no substitute.
     /// - Returns: the answer to give.
     private mutating func keep(
-        _ answer: Answer, from source: Source, standIn: StandInReason?, now: Instant, _ state: inout ResolverState
+        _ answer: Answer, from source: Source, substituteReason: SubstituteReason?, now: Instant,
+        _ state: inout ResolverState
     ) -> Answer {
         var answer = answer
-        let isSubstitute = standIn != nil
-        if let reason = standIn {
-            state.standIns[reason, default: 0] += 1
-            state.sourceHistory.stoodIn(question, reason, now: now)
+        let isSubstitute = substituteReason != nil
+        if let reason = substituteReason {
+            state.substituteCounts[reason, default: 0] += 1
+            state.sourceHistory.substituteGiven(question, reason, now: now)
             if answer.remark != .filteredAddresses { answer = answer.remarked(reason.extendedError) }
         }
         // Only an answer that the system resolver gives by the settings needs no verdict.
@@ -505,10 +508,12 @@ extension Lookup {
     /// Abandons all fetches of the lookup. For DNS64 it requests the other family's answer; a preferred one was
     /// requested before.
     private mutating func beginAwaitingOtherFamily(
-        _ answer: Answer, _ source: Source, standIn: StandInReason?, now: Instant, _ state: inout ResolverState
+        _ answer: Answer, _ source: Source, substituteReason: SubstituteReason?, now: Instant,
+        _ state: inout ResolverState
     ) {
         if case .awaitingOtherFamily = phase { return }
-        phase = .awaitingOtherFamily(HeldAnswer(answer: answer, source: source, at: now, standIn: standIn))
+        phase = .awaitingOtherFamily(
+            HeldAnswer(answer: answer, source: source, at: now, substituteReason: substituteReason))
         abandonAll(now: now, &state)
         providers.stop()
         _ = held.takeExcludedSource()
@@ -543,16 +548,18 @@ extension Lookup {
         mayHaveAged = true
         // The result ranks no higher than the lower-ranked of the two sources.
         let isSubstitute = isSubstitute(source, state.ranking, now)
-        let standIn = withoutIPv6.standIn ?? (isSubstitute ? standIn(state.ranking, now: now) ?? .unreachable : nil)
+        let substituteReason =
+            withoutIPv6.substituteReason
+            ?? (isSubstitute ? substituteReason(state.ranking, now: now) ?? .unreachable : nil)
         let kept = policy.cache.applied(to: made)
         end(
-            with: standIn == nil ? kept : kept.withTTL(to: Bounds.systemSubstituteTTLSeconds),
-            from: standIn == nil ? source : .system, standIn: standIn, now: now, &state)
+            with: substituteReason == nil ? kept : kept.withTTL(to: Bounds.systemSubstituteTTLSeconds),
+            from: substituteReason == nil ? source : .system, substituteReason: substituteReason, now: now, &state)
     }
 
     /// Ends the lookup with an answer that waited for the other family's.
     mutating func end(with held: HeldAnswer, now: Instant, _ state: inout ResolverState) {
-        end(with: held.aged(now: now), from: held.source, standIn: held.standIn, now: now, &state)
+        end(with: held.aged(now: now), from: held.source, substituteReason: held.substituteReason, now: now, &state)
     }
 
     /// Whether an answer of the source takes the place of a provider's.

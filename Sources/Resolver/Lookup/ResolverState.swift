@@ -28,7 +28,7 @@ struct ResolverState {
     var systemCredibility = Credibility()
     var systemPace = SystemPace()
     /// Number of system resolver answers given in place of a provider's.
-    var standIns: [StandInReason: UInt64] = [:]
+    var substituteCounts: [SubstituteReason: UInt64] = [:]
     private var nextFetch: UInt64 = 0
 
     /// - Parameter seed: seed for the refresh times, and for the choice among providers and addresses.
@@ -102,7 +102,7 @@ struct ResolverState {
         isDoubted: Bool, now: Instant
     ) -> Answer {
         if isDoubted {
-            substitutes.stoodIn(question, until: now + .seconds(Int64(answer.ttlSeconds)), now: now)
+            substitutes.given(question, until: now + .seconds(Int64(answer.ttlSeconds)), now: now)
         } else {
             substitutes.answered(question)
         }

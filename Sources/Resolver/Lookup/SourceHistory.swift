@@ -44,7 +44,7 @@ struct SourceHistory {
         /// The answers, the latest last.
         var answers: [SourceAnswer] = []
         var failures: [SourceFailure] = []
-        var standIn: StandIn?
+        var lastSubstitute: LastSubstitute?
     }
 
     private var entries: [Entry] = []
@@ -85,11 +85,13 @@ struct SourceHistory {
     }
 
     /// Records that the system resolver's answer was given in place of a provider's.
-    mutating func stoodIn(_ question: Question, _ reason: StandInReason, now: Instant) {
-        change(question) { $0.standIn = StandIn(reason: reason, at: now) }
+    mutating func substituteGiven(_ question: Question, _ reason: SubstituteReason, now: Instant) {
+        change(question) { $0.lastSubstitute = LastSubstitute(reason: reason, at: now) }
     }
 
-    func standIn(on question: Question) -> StandIn? { numberOf[question].flatMap { entries[$0].standIn } }
+    func lastSubstitute(on question: Question) -> LastSubstitute? {
+        numberOf[question].flatMap { entries[$0].lastSubstitute }
+    }
 
     /// Records that the source's last answer was stored in the cache. Ignored if that answer is forgotten.
     mutating func kept(_ question: Question, from source: Source, now: Instant) {

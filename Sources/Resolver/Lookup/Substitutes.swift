@@ -1,16 +1,16 @@
-// Cached answers of the system resolver that stand in for a provider's.
+// Cached answers of the system resolver in a provider's place.
 
 import DNSWire
 
-/// Tracks cached answers of the system resolver that stand in for a provider's. They are withdrawn as soon as a
-/// provider recovers.
+/// Tracks cached answers of the system resolver in a provider's place. They are withdrawn as soon as a provider
+/// recovers.
 struct Substitutes {
     private var endOf: [Question: Instant] = [:]
     /// Answers that were not tracked for want of room. They stay until they expire, after at most 30 s.
     private(set) var overflows: UInt64 = 0
 
     /// - Parameter end: expiry of the answer in the cache.
-    mutating func stoodIn(_ question: Question, until end: Instant, now: Instant) {
+    mutating func given(_ question: Question, until end: Instant, now: Instant) {
         if endOf.count >= Bounds.maxSubstitutes, endOf[question] == nil {
             endOf = endOf.filter { $0.value > now }
             guard endOf.count < Bounds.maxSubstitutes else {

@@ -91,9 +91,9 @@ struct RemarkTests {
                 resolver.handle(.fetchFinished(id, result), now: now, actions: &actions)
             }
         }
-        #expect(given?.addresses.count == 1 && given?.remark == StandInReason.unreachable.extendedError)
+        #expect(given?.addresses.count == 1 && given?.remark == SubstituteReason.unreachable.extendedError)
         // The two substitutes are for AAAA and for the A from which it is synthesised.
-        #expect(resolver.standIns(for: .unreachable) == 2)
+        #expect(resolver.substituteCount(for: .unreachable) == 2)
     }
 
     @Test("a question that fails says why, and soon after that it failed a moment ago (13)")

@@ -18,9 +18,9 @@ struct SubstitutesTests {
     @Test("each is taken once, unless it has ended or a provider has answered")
     func taken() throws {
         var substitutes = Substitutes()
-        for _ in 1...2 { substitutes.stoodIn(try question(1), until: start + .seconds(30), now: start) }
-        substitutes.stoodIn(try question(2), until: start + .seconds(5), now: start)
-        substitutes.stoodIn(try question(3), until: start + .seconds(30), now: start)
+        for _ in 1...2 { substitutes.given(try question(1), until: start + .seconds(30), now: start) }
+        substitutes.given(try question(2), until: start + .seconds(5), now: start)
+        substitutes.given(try question(3), until: start + .seconds(30), now: start)
         substitutes.answered(try question(3))
         #expect(substitutes.takeAll(now: start + .seconds(5)) == [try question(1)])
         #expect(substitutes.takeAll(now: start + .seconds(5)).isEmpty)
@@ -31,11 +31,11 @@ struct SubstitutesTests {
         var substitutes = Substitutes()
         for number in 1...Bounds.maxSubstitutes {
             let lifetime = number == 1 ? 1 : 30
-            substitutes.stoodIn(try question(number), until: start + .seconds(lifetime), now: start)
+            substitutes.given(try question(number), until: start + .seconds(lifetime), now: start)
         }
-        substitutes.stoodIn(try question(0), until: start + .seconds(30), now: start)
+        substitutes.given(try question(0), until: start + .seconds(30), now: start)
         #expect(substitutes.overflows == 1)
-        substitutes.stoodIn(try question(0), until: start + .seconds(31), now: start + .seconds(1))
+        substitutes.given(try question(0), until: start + .seconds(31), now: start + .seconds(1))
         #expect(substitutes.overflows == 1)
         #expect(substitutes.takeAll(now: start + .seconds(1)).count == Bounds.maxSubstitutes)
     }

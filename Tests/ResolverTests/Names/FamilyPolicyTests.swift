@@ -206,7 +206,7 @@ struct FamilyPolicyTests {
     }
 
     @Test("an answer in late providers' place is counted as such after its wait for the preferred family")
-    func standInReason() throws {
+    func substituteReason() throws {
         var (resolver, now) = (resolver(try policy(("example", .preferIPv4))), now)
         var waiting = [
             Event.upstreamsChanged(
@@ -225,7 +225,7 @@ struct FamilyPolicyTests {
             guard waiting.isEmpty, resolver.lookupsInFlight > 0, let due = resolver.nextDeadline else { continue }
             (now, waiting) = (due, [.timePassed])
         }
-        #expect(StandInReason.allCases.map(resolver.standIns) == [2, 0, 0, 0, 0, 0])
+        #expect(SubstituteReason.allCases.map(resolver.substituteCount) == [2, 0, 0, 0, 0, 0])
     }
 
     @Test("a new family moves the names of its rule, and no others")

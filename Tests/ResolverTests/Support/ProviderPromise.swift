@@ -53,7 +53,7 @@ struct ProviderPromise {
     /// The results on their way, earliest last.
     private var coming: [Coming] = []
     private var questionOfWaiter: [Waiter: (question: Question, at: Instant)] = [:]
-    private var judge: StandInJudge
+    private var judge: SubstituteJudge
     private var outages: [Int: (outage: Outage, until: Instant)] = [:]
     /// Requests that wait for a place, by the time at which they get one.
     private var waiting: [(at: Instant, id: FetchID, question: Question, number: Int)] = []
@@ -67,7 +67,7 @@ struct ProviderPromise {
     private var keeper: [Name: Int] = [:]
     private var habits: [Name: [Habit]] = [:]
     private var systemTime = 10
-    private var mayStandInUntil: Instant
+    private var maySubstituteUntil: Instant
 
     private static let domains = 12
     private static let names = 36
@@ -84,14 +84,14 @@ struct ProviderPromise {
         resolver = Resolver(seed: seed)
         self.origin = origin
         now = origin
-        mayStandInUntil = origin
+        maySubstituteUntil = origin
         let count = Int.random(in: 1...3, using: &random)
         providers = (0..<count).map { ProviderTraits(id: RankedID($0), types: .any) }
         reliable = Int.random(in: 1...count, using: &random)
         var times: [Int] = []
         for _ in 0..<count { times.append([5, 30, 150, 600].randomElement(using: &random) ?? 5) }
         usualTimes = times
-        judge = StandInJudge(providers: count)
+        judge = SubstituteJudge(providers: count)
     }
 
     mutating func run(steps: Int) throws {
@@ -156,7 +156,7 @@ struct ProviderPromise {
 
     private mutating func changeNetwork() {
         let key = NetworkID(rawValue: .random(in: 1...3, using: &random))
-        mayStandInUntil = now + ProviderPromise.excuse
+        maySubstituteUntil = now + ProviderPromise.excuse
         cache.change(to: key)
         judge.networkChanges()
         handle(.network(.changed(key)))
@@ -317,7 +317,7 @@ struct ProviderPromise {
     private mutating func replied(_ waiter: Waiter, by source: Source) {
         guard let (question, askedAt) = questionOfWaiter.removeValue(forKey: waiter) else { return }
         replied(question, by: source)
-        guard source == .system, now > mayStandInUntil else { return }
+        guard source == .system, now > maySubstituteUntil else { return }
         judged += 1
         guard let complaint = judge.complaint(question, askedAt: askedAt, now: now) else { return }
         unfounded.append("\(question.name) at \(origin.duration(to: now) / .milliseconds(1)) ms: \(complaint)")
@@ -328,7 +328,7 @@ struct ProviderPromise {
         guard let keeper = keeper[question.name] else { return }
         goodReplies += 1
         // A judged silence counts as an outage: two names hang, and nothing shows that the provider works.
-        guard source == .system, now > mayStandInUntil else { return }
+        guard source == .system, now > maySubstituteUntil else { return }
         guard !judge.isSilent(keeper, for: question.name, now: now) else { return }
         broken.append("\(question.name) at \(origin.duration(to: now) / .milliseconds(1)) ms")
     }

@@ -5,7 +5,7 @@ import DNSWire
 
 @testable import Resolver
 
-struct StandInJudge {
+struct SubstituteJudge {
     /// The outcome of a request to a provider.
     private enum Outcome {
         /// The provider did not reply.
@@ -105,7 +105,7 @@ struct StandInJudge {
     }
 
     private mutating func note(_ request: Request, _ outcome: Outcome, since: Instant, _ now: Instant) {
-        let recent = ended[request.question, default: []].filter { now - $0.at <= StandInJudge.longestLookup }
+        let recent = ended[request.question, default: []].filter { now - $0.at <= SubstituteJudge.longestLookup }
         ended[request.question] = recent + [(request.provider, outcome, since, now)]
     }
 
@@ -114,7 +114,7 @@ struct StandInJudge {
     func isSilent(_ number: Int, for name: Name, now: Instant) -> Bool {
         let provider = providers[number]
         let isInVain = { (since: Instant, end: Instant) in
-            end - since >= StandInJudge.silence && !provider.wasHeard(since: since)
+            end - since >= SubstituteJudge.silence && !provider.wasHeard(since: since)
         }
         var names: Set<Name> = []
         for request in requests.values where request.provider == number {
@@ -147,12 +147,12 @@ struct StandInJudge {
         } else if recent.contains(where: { provider.wasHeard(since: $0.since) }) {
             return "has replied since the request that it lost"
         }
-        var wasAsked = ends.contains { now - $0.at <= StandInJudge.longestLookup }
+        var wasAsked = ends.contains { now - $0.at <= SubstituteJudge.longestLookup }
         for request in requests.values where request.question == question && request.provider == number {
             wasAsked = true
             guard let sentAt = request.sentAt else { return "has no place for the request yet" }
             guard !provider.wasHeard(since: sentAt) else { return "has replied to others since it was asked" }
-            guard now - sentAt >= StandInJudge.silence else { return "has been silent for a moment only" }
+            guard now - sentAt >= SubstituteJudge.silence else { return "has been silent for a moment only" }
         }
         return wasAsked ? nil : "was not asked"
     }

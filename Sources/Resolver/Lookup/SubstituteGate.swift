@@ -8,14 +8,14 @@ extension Lookup {
     /// - Parameter isAsking: whether the caller wants to ask the system resolver, so that its answer is there in time;
     ///   silence of a provider is then suspected earlier.
     /// - Returns: why the system resolver may answer; nil: it may not.
-    func standIn(_ ranking: UpstreamRanking, isAsking: Bool = false, now: Instant) -> StandInReason? {
+    func substituteReason(_ ranking: UpstreamRanking, isAsking: Bool = false, now: Instant) -> SubstituteReason? {
         guard !failures.lacksRoom else { return nil }
         guard policy.standsIn == .unreachable, !isSystemFirst else {
             let isTime = isAsking || areProvidersDone || isHoldOver(now)
             return isTime && (isSystemFirst || policy.standsIn == .anyFailure) ? .setting : nil
         }
         guard !failures.isAboutName else { return nil }
-        var reason = StandInReason.unreachable
+        var reason = SubstituteReason.unreachable
         // A provider without an outcome is in flight or not asked yet: see below. A repeat in flight keeps the outcome.
         for (provider, outcome) in failures.outcomes where !providers.includes(provider) {
             let isRunning = running.contains { $0.provider == provider }
@@ -79,7 +79,7 @@ extension Lookup {
         let hasRecovered = running.contains { attempt in
             attempt.provider.map { ranking.hasReplied($0, since: answeredAt) } ?? false
         }
-        return hasRecovered && standIn(ranking, now: now) == nil
+        return hasRecovered && substituteReason(ranking, now: now) == nil
     }
 
     /// When the absence of any reply since the request proves that its provider is silent.

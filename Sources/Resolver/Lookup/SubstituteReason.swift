@@ -2,14 +2,14 @@
 
 package import DNSWire
 
-/// The last time that the system resolver stood in for a question.
-package struct StandIn: Equatable, Sendable {
-    package let reason: StandInReason
+/// The last substitute for a provider's answer to a question.
+package struct LastSubstitute: Equatable, Sendable {
+    package let reason: SubstituteReason
     package let at: Instant
 }
 
 /// Reason why the system resolver's answer was given in the providers' place. The raw values appear in statistics.
-package enum StandInReason: String, Sendable, CaseIterable {
+package enum SubstituteReason: String, Sendable, CaseIterable {
     /// Every provider of the name is unreachable: no connection, no TLS handshake, or no reply to any question.
     case unreachable
     /// Every provider of the name fails for every name, and failed for this one.
@@ -27,12 +27,12 @@ package enum StandInReason: String, Sendable, CaseIterable {
 
     var extendedError: ExtendedError {
         switch self {
-        case .unreachable: .stoodIn(for: "providers unreachable")
-        case .failing: .stoodIn(for: "providers fail for every name")
-        case .disproved: .stoodIn(for: "providers' answers disproved")
-        case .notServed: .stoodIn(for: "the name may not be registered for the account")
-        case .usedUp: .stoodIn(for: "budget or quota used up")
-        case .setting: .stoodIn(for: "providers failed")
+        case .unreachable: .substitute(because: "providers unreachable")
+        case .failing: .substitute(because: "providers fail for every name")
+        case .disproved: .substitute(because: "providers' answers disproved")
+        case .notServed: .substitute(because: "the name may not be registered for the account")
+        case .usedUp: .substitute(because: "budget or quota used up")
+        case .setting: .substitute(because: "providers failed")
         }
     }
 }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Resolver
 
-@Suite("Judge of stand-ins")
-struct StandInJudgeTests {
-    private var judge = StandInJudge(providers: 1)
+@Suite("Judge of substitutes")
+struct SubstituteJudgeTests {
+    private var judge = SubstituteJudge(providers: 1)
     private var last: UInt64 = 0
 
     private func at(_ milliseconds: Int) -> Instant { .testStart + .milliseconds(milliseconds) }
@@ -36,10 +36,10 @@ struct StandInJudgeTests {
     @Test("a reply about the name, a bound of the daemon, a provider that was not asked, and a wait for a place")
     mutating func objections() throws {
         #expect(try complaint(at: 10) == "provider 0 was not asked")
-        for result in [StandInJudgeTests.blocked, .success(Answer(negative: .ambiguousEmpty)), .failure(.overload)] {
+        for result in [SubstituteJudgeTests.blocked, .success(Answer(negative: .ambiguousEmpty)), .failure(.overload)] {
             end(try ask("a.example", at: 20), result, at: 30)
             #expect(try complaint(at: 40) == "provider 0 has replied about the name")
-            judge = StandInJudge(providers: 1)
+            judge = SubstituteJudge(providers: 1)
         }
         judge.waits(try ask("a.example", at: 50))
         #expect(try complaint(at: 4000) == "provider 0 has no place for the request yet")
@@ -49,18 +49,18 @@ struct StandInJudgeTests {
     mutating func single() throws {
         end(try ask("a.example", at: 0), .failure(.status), at: 10)
         #expect(try complaint(at: 2500) == "provider 0 has failed for this name, and not for all")
-        judge = StandInJudge(providers: 1)
+        judge = SubstituteJudge(providers: 1)
         try ask("a.example", at: 0)
         #expect(try complaint(at: 400) == "provider 0 has been silent for a moment only")
         #expect(try complaint(at: 500) == nil)
-        end(try ask("b.example", at: 10), StandInJudgeTests.blocked, at: 600)
+        end(try ask("b.example", at: 10), SubstituteJudgeTests.blocked, at: 600)
         #expect(try complaint(at: 1900) == "provider 0 has replied to others since it was asked")
     }
 
     @Test("a request that a network change ends is not lost, and the one on the new network is judged alone")
     mutating func networkChange() throws {
         let first = try ask("a.example", at: 0)
-        end(try ask("b.example", at: 10), StandInJudgeTests.blocked, at: 100)
+        end(try ask("b.example", at: 10), SubstituteJudgeTests.blocked, at: 100)
         judge.networkChanges()
         judge.abandoned(first, now: at(200))
         let second = try ask("a.example", at: 200)
