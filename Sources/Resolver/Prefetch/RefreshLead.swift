@@ -15,7 +15,7 @@ extension RefreshPlan {
 
     /// Schedules a refresh with a random offset, so that answers with equal expiry are refreshed one after the other.
     mutating func scheduleAhead(_ number: Int, by lead: Duration) {
-        schedule(number, at: entries[number].expiresAt - lead + chance.duration(upTo: lead / 4))
+        schedule(number, at: entries[number].expiresAt - lead + random.duration(upTo: lead / 4))
     }
 
     /// Adjusts the planned refreshes to the upstreams' latency. Visits all entries only if the latency has grown by

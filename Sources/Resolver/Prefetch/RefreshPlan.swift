@@ -108,7 +108,7 @@ struct RefreshPlan {
     private(set) var entries: [Entry] = []
     private var numberOf: [Question: Int] = [:]
     private(set) var deadlines = DeadlineQueue()
-    var chance: SeededGenerator
+    var random: SeededGenerator
     /// Upstream latency that the current leads were planned with: for each address type, and under nil for all other
     /// types.
     var plannedLatency: [RecordType?: Duration] = [:]
@@ -116,7 +116,7 @@ struct RefreshPlan {
     private var hand = 0
 
     init(seed: UInt64) {
-        chance = SeededGenerator(seed: seed)
+        random = SeededGenerator(seed: seed)
     }
 
     /// When `popDue` returns something; nil if nothing is scheduled.
@@ -266,7 +266,7 @@ struct RefreshPlan {
         let end = entries[number].expiresAt
         if waitsForExpiry {
             // Never at once: an expiry in the past would cause a query loop.
-            let afterExpiry = max(end, now + Bounds.afterExpiryDelay) + chance.duration(upTo: Bounds.afterExpiryDelay)
+            let afterExpiry = max(end, now + Bounds.afterExpiryDelay) + random.duration(upTo: Bounds.afterExpiryDelay)
             schedule(number, at: afterExpiry)
         } else if answer.ttlSeconds > 0 {
             scheduleAhead(number, by: lead(number, upstreamLatency))
@@ -287,7 +287,7 @@ struct RefreshPlan {
     /// Schedules a retry at this time, as no upstream answered.
     mutating func failed(_ question: Question, retryAt: Instant) {
         guard let number = numberOf[question] else { return }
-        schedule(number, at: retryAt + chance.duration(upTo: Bounds.afterExpiryDelay))
+        schedule(number, at: retryAt + random.duration(upTo: Bounds.afterExpiryDelay))
     }
 
     /// Postpones the refresh of a question in use, as no provider replies or may be asked.
@@ -298,7 +298,7 @@ struct RefreshPlan {
     ) {
         guard let number = numberOf[question] else { return }
         entries[number].isPostponed = true
-        schedule(number, at: instant + chance.duration(upTo: spread))
+        schedule(number, at: instant + random.duration(upTo: spread))
     }
 
     /// Schedules questions that failed, the most asked first, after a provider has answered again. The provider's

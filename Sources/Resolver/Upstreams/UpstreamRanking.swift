@@ -10,7 +10,7 @@ struct UpstreamRanking {
     /// Providers without a route: they are not asked, and no failure is recorded.
     private var unreachable: Set<RankedID> = []
     var unserved = UnservedNames()
-    private var chance: SeededGenerator
+    private var random: SeededGenerator
     private var lookupsSinceExploration = 0
     /// A failed provider has answered. The reader resets it.
     var hasRecovered = false
@@ -20,7 +20,7 @@ struct UpstreamRanking {
     var hasNewSilence = false
 
     init(seed: UInt64) {
-        chance = SeededGenerator(seed: seed)
+        random = SeededGenerator(seed: seed)
     }
 
     /// Returns a ranking that shares no state with this one.
@@ -160,8 +160,8 @@ struct UpstreamRanking {
         let limit = max(best.cost * Bounds.nearBest, best.cost + Bounds.nearBestMilliseconds)
         let near = places.prefix { $0.rank == .working && $0.cost <= limit }.count
         if near > 1 {
-            let first = Int.random(in: 0..<near, using: &chance)
-            let other = (first + Int.random(in: 1..<near, using: &chance)) % near
+            let first = Int.random(in: 0..<near, using: &random)
+            let other = (first + Int.random(in: 1..<near, using: &random)) % near
             let picks = (min(first, other), max(first, other))
             let better = load(places[picks.1]) < load(places[picks.0]) ? picks.1 : picks.0
             places.insert(places.remove(at: better), at: 0)
@@ -256,7 +256,7 @@ struct UpstreamRanking {
             !isUnreachable(standings[index].traits.id), !standings[index].isFailing(now),
             !standings[index].isThrottled(now)
         else { return false }
-        return chance.hits(share)
+        return random.hits(share)
     }
 
     /// Chooses a provider for a background measurement, only if the first choice works. Half-open, unmeasured and

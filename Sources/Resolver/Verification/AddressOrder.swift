@@ -77,10 +77,10 @@ struct AddressOrder {
     var addresses: [Address] { handedOut.map(\.address) }
 
     /// Rotates the addresses that are about equally quick, to share the load.
-    mutating func rotate(_ chance: inout SeededGenerator) {
+    mutating func rotate(_ random: inout SeededGenerator) {
         let count = handedOut.prefix { $0.rank == .quickest }.count
         guard count > 1 else { return }
-        handedOut[..<count].shuffle(using: &chance)
+        handedOut[..<count].shuffle(using: &random)
     }
 
     /// Returns whether this order must replace the earlier one: other addresses, or a first address, which most clients

@@ -10,12 +10,12 @@ extension NameVerification {
         return answer.with(order(of: answer.addresses).addresses)
     }
 
-    /// - Parameter chance: rotates addresses that are about equally quick.
-    func arranged(_ question: Question, _ answer: Answer, _ chance: inout SeededGenerator) -> Answer {
+    /// - Parameter random: rotates addresses that are about equally quick.
+    func arranged(_ question: Question, _ answer: Answer, _ random: inout SeededGenerator) -> Answer {
         guard question.type.isAddress, answer.kind == .records else { return arranged(question, answer) }
         guard hasVerdict else { return answer }
         var order = order(of: answer.addresses)
-        order.rotate(&chance)
+        order.rotate(&random)
         return answer.with(order.addresses)
     }
 

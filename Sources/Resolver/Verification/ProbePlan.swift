@@ -28,7 +28,7 @@ struct ProbePlan {
     private var known: Set<ProbeTarget> = []
     private var starts = TokenBucket()
     private var prefixes = PrefixBudget()
-    private var chance: SeededGenerator
+    private var random: SeededGenerator
     private var nextNumber: UInt64 = 0
     /// Whether anything changed since the last `begin`.
     private var hasChanged = false
@@ -42,7 +42,7 @@ struct ProbePlan {
     private(set) var overflows: UInt64 = 0
 
     init(seed: UInt64) {
-        chance = SeededGenerator(seed: seed)
+        random = SeededGenerator(seed: seed)
     }
 
     var runningCount: Int { running.count }
@@ -75,7 +75,7 @@ struct ProbePlan {
         }
         hasChanged = true
         known.insert(target)
-        let readyAt = isRequested ? now : notBefore ?? now + chance.duration(upTo: Bounds.probeJitter)
+        let readyAt = isRequested ? now : notBefore ?? now + random.duration(upTo: Bounds.probeJitter)
         let index = waiting.firstIndex { !$0.isRequested && (isRequested || $0.readyAt > readyAt) } ?? waiting.count
         let entry = Waiting(target: target, domain: domain, isRequested: isRequested, readyAt: readyAt)
         waiting.insert(entry, at: index)

@@ -28,7 +28,7 @@ struct Verification {
 
     var known = NameVerificationTable()
     var plan: ProbePlan
-    private var chance: SeededGenerator
+    private var random: SeededGenerator
     var consequences: [Consequence] = []
     var tally = ProbeCounts()
     var localFault = LocalFault()
@@ -44,7 +44,7 @@ struct Verification {
     ///   addresses.
     init(seed: UInt64) {
         plan = ProbePlan(seed: seed)
-        chance = SeededGenerator(seed: ~seed)
+        random = SeededGenerator(seed: ~seed)
     }
 
     /// When `timePassed` is due; nil if nothing is scheduled.
@@ -332,7 +332,7 @@ struct Verification {
             return question.type.isServiceBinding ? answer.withoutHints : answer
         }
         guard known.names[number].hasVerdict || question.type.isServiceBinding else { return answer }
-        return known.names[number].arranged(question, answer, &chance)
+        return known.names[number].arranged(question, answer, &random)
     }
 
     /// Returns the addresses of the question's name, as its clients get them, in the order of its answers; addresses in
@@ -437,7 +437,7 @@ struct Verification {
         guard known.names[number].hasVerdict || questions.mayBeOutdated else { return }
         for (index, question) in questions.enumerated() {
             guard let kept = question.kept, known.names[number].isOutdated(kept, question.question) else { continue }
-            let arranged = known.names[number].arranged(question.question, kept.answer, &chance)
+            let arranged = known.names[number].arranged(question.question, kept.answer, &random)
             known.change(number) { $0.change(index) { $0.kept?.handOut(arranged) } }
             consequences.append(.rearrange(question.question, arranged, kept.source))
         }
