@@ -4,7 +4,7 @@ import DNSWire
 import TestSupport
 import Testing
 
-@Suite("Translation prefixes")
+@Suite("NAT64 prefixes")
 struct NAT64PrefixTests {
     /// The vectors of RFC 6052 section 2.4, and the well-known prefix.
     private static let vectors = [

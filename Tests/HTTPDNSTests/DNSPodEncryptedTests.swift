@@ -111,7 +111,7 @@ struct DNSPodEncryptedTests {
 
     // MARK: replies
 
-    @Test("every form of an empty reply is parsed as unproven")
+    @Test("every form of an empty reply is parsed as ambiguous")
     func emptiness() throws {
         let bodies = [
             "", "\r\n", "0", "0\n\0", "6553b1dde084cb06", "09443eb85b754b4d", "09443EB85B754B4D\r\n\0 ",

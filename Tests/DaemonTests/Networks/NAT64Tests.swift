@@ -12,10 +12,10 @@ import Testing
 @testable import Daemon
 @testable import Upstreams
 
-@Suite("Translation")
+@Suite("NAT64")
 struct NAT64Tests {
     private let stand: ResolvingStand
-    private let translation: NAT64
+    private let nat64: NAT64
     private let now = Clock.now()
     private let home = NetworkID(rawValue: 1)
     private let onlyIPv6: NetworkReach
@@ -24,7 +24,7 @@ struct NAT64Tests {
 
     init() throws {
         stand = try ResolvingStand()
-        translation = NAT64(stand.resolving.upstreams, stand.outbox, stand.serving)
+        nat64 = NAT64(stand.resolving.upstreams, stand.outbox, stand.serving)
         onlyIPv6 = NetworkReach(prefixes: [try #require(Prefix("::/0"))])
         onlyIPv4 = NetworkReach(prefixes: [try #require(Prefix("0.0.0.0/0"))])
         prefix = try #require(Prefix("2001:db8:64::/96").flatMap { NAT64Prefix($0) })
@@ -38,41 +38,41 @@ struct NAT64Tests {
     func unreachable() throws {
         try stand.setProviders([Settings.Provider.builtIn[0]], now: now)
         let id = try #require(stand.resolving.upstreams.providers.providers.first?.id)
-        translation.networkChanged(to: home, reach: .everything, advertised: [], now: now)
+        nat64.networkChanged(to: home, reach: .everything, advertised: [], now: now)
         #expect(stand.resolving.upstreams.providers.unreachable == [])
-        translation.networkChanged(to: home, reach: onlyIPv6, advertised: [], now: now)
+        nat64.networkChanged(to: home, reach: onlyIPv6, advertised: [], now: now)
         #expect(stand.resolving.upstreams.providers.unreachable == [.provider(id)])
-        translation.networkChanged(to: home, reach: onlyIPv6, advertised: [prefix], now: now)
-        #expect(stand.resolving.upstreams.providers.unreachable == [] && translation.prefixes == [prefix])
-        translation.networkChanged(to: home, reach: NetworkReach(prefixes: []), advertised: [], now: now)
-        #expect(stand.resolving.upstreams.providers.unreachable == [.provider(id)] && translation.prefixes == [])
+        nat64.networkChanged(to: home, reach: onlyIPv6, advertised: [prefix], now: now)
+        #expect(stand.resolving.upstreams.providers.unreachable == [] && nat64.prefixes == [prefix])
+        nat64.networkChanged(to: home, reach: NetworkReach(prefixes: []), advertised: [], now: now)
+        #expect(stand.resolving.upstreams.providers.unreachable == [.provider(id)] && nat64.prefixes == [])
     }
 
     @Test("the prefix is asked for where there is IPv6 alone, and a failure is tried again later")
     func asks() {
-        #expect(translation.nextDeadline == nil)
-        translation.networkChanged(to: home, reach: onlyIPv6, advertised: [], now: now)
-        #expect(translation.nextDeadline == now)
+        #expect(nat64.nextDeadline == nil)
+        nat64.networkChanged(to: home, reach: onlyIPv6, advertised: [], now: now)
+        #expect(nat64.nextDeadline == now)
         // The system has no nameserver.
-        translation.timePassed(now: now)
-        #expect(translation.nextDeadline == nil && stand.resolving.upstreams.system.hasFinished)
+        nat64.timePassed(now: now)
+        #expect(nat64.nextDeadline == nil && stand.resolving.upstreams.system.hasFinished)
         stand.settle(now: now)
-        #expect(translation.nextDeadline.map { $0 > now } == true)
-        translation.networkChanged(to: home, reach: onlyIPv4, advertised: [], now: now)
-        #expect(translation.nextDeadline == nil)
+        #expect(nat64.nextDeadline.map { $0 > now } == true)
+        nat64.networkChanged(to: home, reach: onlyIPv4, advertised: [], now: now)
+        #expect(nat64.nextDeadline == nil)
     }
 
     @Test("AAAA is filtered where the settings want it and IPv6 has no way out, and nowhere else")
     func filter() throws {
-        translation.networkChanged(to: home, reach: onlyIPv4, advertised: [], now: now)
+        nat64.networkChanged(to: home, reach: onlyIPv4, advertised: [], now: now)
         #expect(!stand.serving.filtersAAAA)
-        translation.configure(try settings("filter-aaaa = \"no-route\""))
+        nat64.configure(try settings("filter-aaaa = \"no-route\""))
         #expect(stand.serving.filtersAAAA)
-        translation.networkChanged(to: home, reach: onlyIPv6, advertised: [], now: now)
+        nat64.networkChanged(to: home, reach: onlyIPv6, advertised: [], now: now)
         #expect(!stand.serving.filtersAAAA)
-        translation.networkChanged(to: home, reach: NetworkReach(prefixes: []), advertised: [], now: now)
+        nat64.networkChanged(to: home, reach: NetworkReach(prefixes: []), advertised: [], now: now)
         #expect(stand.serving.filtersAAAA)
-        translation.configure(try settings("filter-aaaa = \"never\""))
+        nat64.configure(try settings("filter-aaaa = \"never\""))
         #expect(!stand.serving.filtersAAAA)
     }
 
@@ -84,15 +84,15 @@ struct NAT64Tests {
             stand.keep(Question(name, .aaaa), from: .provider, addresses: [.v6(high: 1, low: 1)], now: now)
         }
         keep()
-        translation.networkChanged(to: home, reach: onlyIPv6, advertised: [.wellKnown], now: now)
-        translation.networkChanged(to: home, reach: onlyIPv6, advertised: [prefix], now: now)
+        nat64.networkChanged(to: home, reach: onlyIPv6, advertised: [.wellKnown], now: now)
+        nat64.networkChanged(to: home, reach: onlyIPv6, advertised: [prefix], now: now)
         #expect(stand.kept.count == 2, "no addresses are made without dns64")
-        translation.configure(try settings("dns64 = \"auto\""))
+        nat64.configure(try settings("dns64 = \"auto\""))
         #expect(stand.kept == ["www.example provider"])
         keep()
-        translation.networkChanged(to: home, reach: onlyIPv6, advertised: [prefix], now: now)
+        nat64.networkChanged(to: home, reach: onlyIPv6, advertised: [prefix], now: now)
         #expect(stand.kept.count == 2)
-        translation.networkChanged(to: home, reach: onlyIPv6, advertised: [.wellKnown], now: now)
+        nat64.networkChanged(to: home, reach: onlyIPv6, advertised: [.wellKnown], now: now)
         #expect(stand.kept == ["www.example provider"])
     }
 }

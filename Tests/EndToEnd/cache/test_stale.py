@@ -170,7 +170,7 @@ class Silent(Expired):
 
 
 class Unverified(Expired):
-    """An unproven answer of the system resolver does not replace a provider's answer."""
+    """An unverified answer of the system resolver does not replace a provider's answer."""
     expected_seconds = 10
 
     def test_the_system_resolver_does_not_replace_an_expired_answer(self):

@@ -64,7 +64,7 @@ struct ProviderPromise {
     /// The number of reliable providers, whose connections never fail.
     private let reliable: Int
     /// The provider that answers each good name.
-    private var keeper: [Name: Int] = [:]
+    private var reliableProvider: [Name: Int] = [:]
     private var habits: [Name: [Habit]] = [:]
     private var systemTime = 10
     private var maySubstituteUntil: Instant
@@ -111,7 +111,7 @@ struct ProviderPromise {
     private mutating func meetNames() throws {
         for number in 0..<ProviderPromise.names {
             let name = try name(number)
-            if number % 3 > 0 { keeper[name] = Int.random(in: 0..<reliable, using: &random) }
+            if number % 3 > 0 { reliableProvider[name] = Int.random(in: 0..<reliable, using: &random) }
             drawHabits(of: name)
         }
     }
@@ -126,7 +126,7 @@ struct ProviderPromise {
         var drawn: [Habit] = []
         for number in providers.indices {
             let habit = Habit.allCases.randomElement(using: &random) ?? .answers
-            drawn.append(keeper[name] == number ? .answers : habit)
+            drawn.append(reliableProvider[name] == number ? .answers : habit)
         }
         habits[name] = drawn
     }
@@ -325,11 +325,11 @@ struct ProviderPromise {
 
     private mutating func replied(_ question: Question, by source: Source) {
         if source == .system { systemReplies += 1 }
-        guard let keeper = keeper[question.name] else { return }
+        guard let reliableProvider = reliableProvider[question.name] else { return }
         goodReplies += 1
         // A judged silence counts as an outage: two names hang, and nothing shows that the provider works.
         guard source == .system, now > maySubstituteUntil else { return }
-        guard !judge.isSilent(keeper, for: question.name, now: now) else { return }
+        guard !judge.isSilent(reliableProvider, for: question.name, now: now) else { return }
         broken.append("\(question.name) at \(origin.duration(to: now) / .milliseconds(1)) ms")
     }
 }

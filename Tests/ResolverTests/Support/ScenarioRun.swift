@@ -148,7 +148,7 @@ struct ScenarioRun {
             _ = line.rest()
         } else if line.take("hosts") {
             try handle(.hostsChanged(HostsFiles([HostsTable(parsing: Array(line.rest().utf8))])))
-        } else if line.take("translation") {
+        } else if line.take("nat64") {
             let synthesises = !line.take("without-dns64")
             try handle(.nat64Prefixes(try vocabulary.prefixes(&line), synthesises: synthesises))
         } else if line.take("requested") {

@@ -120,11 +120,11 @@ struct ScenarioVocabulary {
         return id
     }
 
-    /// Reads "unsettled", "unchanged", "changed NUMBER", "forgotten NUMBER", "unreachable PROVIDER ..." or "reachable",
+    /// Reads "changing", "unchanged", "changed NUMBER", "forgotten NUMBER", "unreachable PROVIDER ..." or "reachable",
     /// which means all providers.
     func network(_ line: inout ScenarioLine) throws -> NetworkEvent {
         switch try line.word("what becomes of the network") {
-        case "unsettled": return .changing
+        case "changing": return .changing
         case "unchanged": return .unchanged
         case "changed": return .changed(NetworkID(rawValue: try line.number("a network's number")))
         case "forgotten": return .forgotten(NetworkID(rawValue: try line.number("a network's number")))
@@ -279,7 +279,7 @@ struct ScenarioVocabulary {
         repeat {
             let text = try line.word("a prefix")
             guard let prefix = Prefix(text).flatMap({ NAT64Prefix($0) }) else {
-                throw line.error("\"\(text)\" is no translation prefix")
+                throw line.error("\"\(text)\" is no NAT64 prefix")
             }
             prefixes.append(prefix)
         } while !line.isAtEnd
@@ -328,14 +328,14 @@ struct ScenarioVocabulary {
         return name
     }
 
-    /// Reads `nxdomain`, `nodata` or `unproven`, each alone or with "ttl N", "soa TTL MINIMUM" or "zone NAME ttl N"; or
-    /// records with "ttl N", joined by "and": addresses, "alias TARGET", "name TARGET" (PTR), "signature TYPE" (RRSIG),
-    /// "text WORD" (any other type).
+    /// Reads `nxdomain`, `nodata` or `ambiguous-empty`, each alone or with "ttl N", "soa TTL MINIMUM" or "zone NAME
+    /// ttl N"; or records with "ttl N", joined by "and": addresses, "alias TARGET", "name TARGET" (PTR), "signature
+    /// TYPE" (RRSIG), "text WORD" (any other type).
     func answer(_ line: inout ScenarioLine, to question: Question) throws -> Answer {
         if line.take("nxdomain") { return try negative(.noSuchName, &line, question) }
         if line.take("nodata") { return try negative(.noData, &line, question) }
         if line.take("excluded") { return .withoutFamily(question) }
-        if line.take("unproven") { return try negative(.ambiguousEmpty, &line, question) }
+        if line.take("ambiguous-empty") { return try negative(.ambiguousEmpty, &line, question) }
         var owner = question.name
         var records: [ResourceRecord] = []
         repeat {

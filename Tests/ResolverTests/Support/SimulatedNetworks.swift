@@ -8,7 +8,7 @@ import TestSupport
 
 struct SimulatedNetworks {
     private(set) var present: UInt32 = 0
-    private(set) var isSettled = true
+    private(set) var isStable = true
     private(set) var unreachable: Set<RankedID> = []
     private(set) var changes = 0
 
@@ -17,14 +17,14 @@ struct SimulatedNetworks {
 
     /// The next event. The caller has to drop its state of a forgotten network.
     mutating func next(_ providers: [RankedID], _ random: inout SeededRandom) -> NetworkEvent {
-        guard isSettled else {
-            isSettled = true
+        guard isStable else {
+            isStable = true
             if Int.random(in: 0..<3, using: &random) == 0 { return .unchanged }
             return change(&random)
         }
         switch Int.random(in: 0..<8, using: &random) {
         case 0..<3:
-            isSettled = false
+            isStable = false
             return .changing
         case 3..<5: return change(&random)
         case 5:
@@ -59,7 +59,7 @@ struct SimulatedNetworks {
     }
 
     func checkStored(_ question: Question, _ answer: Answer) throws {
-        guard isSettled else {
+        guard isStable else {
             throw SimulationAccount.Broken(description: "\(question): stored without knowing the network")
         }
         try check(question, answer)

@@ -18,7 +18,7 @@ struct Simulation {
     private var cache = SimulatedCache()
     private(set) var probes = SimulatedProbes()
     private(set) var networks = SimulatedNetworks()
-    private let isRoaming: Bool
+    private let changesNetworks: Bool
     private let hasFamilies: Bool
     private var policy: Policy
     /// The results on their way, earliest last.
@@ -34,10 +34,10 @@ struct Simulation {
 
     /// - Parameter origin: the begin of the virtual time; it is the same for compared runs.
     init(
-        seed: UInt64, probing: Bool = false, roaming: Bool = false, families: Bool = false,
+        seed: UInt64, probing: Bool = false, changesNetworks: Bool = false, families: Bool = false,
         order: UpstreamOrder = .providersFirst, origin: Instant
     ) {
-        isRoaming = roaming
+        self.changesNetworks = changesNetworks
         random = SeededRandom(seed: seed)
         self.origin = origin
         hasFamilies = families
@@ -84,7 +84,7 @@ struct Simulation {
         }
         policy.prefetches = false
         try handle(.policyChanged(policy))
-        if !networks.isSettled { try roam() }
+        if !networks.isStable { try changeNetwork() }
         while resolver.lookupsInFlight > 0 || !coming.isEmpty || probes.areRunning, let next = nextInstant {
             try advance(to: max(now, next))
         }
@@ -131,7 +131,7 @@ struct Simulation {
             try handle(.providerReset(provider.provider))
         case 46..<50: try advance(to: now + .seconds(chance(3) ? .random(in: 0...900, using: &random) : 20))
         case 50..<52: sleep()
-        case 52..<80 where isRoaming: try roam()
+        case 52..<80 where changesNetworks: try changeNetwork()
         default: try ask(Simulation.names.randomElement(using: &random) ?? "", .a)
         }
     }
@@ -143,7 +143,7 @@ struct Simulation {
         case .fresh(let hit):
             try account.given(question, ttlSeconds: hit.ttlSeconds, nil, now: now)
             try probes.check(question, hit.answer)
-            if isRoaming { try networks.check(question, hit.answer) }
+            if changesNetworks { try networks.check(question, hit.answer) }
             try checkFamily(question, hit.answer)
             if hit.isFirstDue { try handle(.prefetchDue(question)) }
             if hit.isAwaited { try handle(.servedAgain(question)) }
@@ -203,7 +203,7 @@ struct Simulation {
         }
     }
 
-    private mutating func roam() throws {
+    private mutating func changeNetwork() throws {
         let news = networks.next(providers.map(\.id), &random)
         switch news {
         case .changed(let key):
@@ -350,7 +350,7 @@ struct Simulation {
         default:
             let ttl = UInt32.random(in: 0...(chance(2) ? 10 : 900), using: &random)
             let number = UInt32.random(in: 0x0100_0000...0x09FF_FFFF, using: &random)
-            let tagged = isRoaming ? networks.tagged(number) : number
+            let tagged = changesNetworks ? networks.tagged(number) : number
             let isSix = hasFamilies && question.type == .aaaa
             var addresses = [isSix ? Address.v6(high: 0x2A00 << 48, low: UInt64(tagged)) : .v4(tagged)]
             if policy.probes.isEnabled {
@@ -379,7 +379,7 @@ struct Simulation {
         for case .probeNews(.found(let target, let result)) in new { probes.ended(target, result) }
         for action in new { try perform(action) }
         let notAsked: [ProviderState?] = [.throttled, .blocked, .overBudget, .overQuota]
-        account.settled(
+        account.eventEnded(
             without: providers.map(\.id).filter {
                 notAsked.contains(resolver.state(of: $0, now: now)) || networks.unreachable.contains($0)
             }, now: now)
@@ -407,18 +407,18 @@ struct Simulation {
                 "\(question): not to be stored")
             try account.given(question, ttlSeconds: answer.ttlSeconds, source, now: now)
             try probes.check(question, answer)
-            if isRoaming { try networks.checkStored(question, answer) }
+            if changesNetworks { try networks.checkStored(question, answer) }
             cache.store(question, answer, isSystems: source == .system, now: now)
         case .reply(let waiter, let answer, let source):
-            try account.require(answer.kind != .ambiguousEmpty, "an unproven answer is handed out")
+            try account.require(answer.kind != .ambiguousEmpty, "an ambiguous answer is handed out")
             let question = try account.replied(waiter, now: now)
             try account.given(question, ttlSeconds: answer.ttlSeconds, source, now: now)
             guard source != .fallback, source != .local else { return }
             try probes.check(question, answer)
-            if isRoaming { try networks.check(question, answer) }
+            if changesNetworks { try networks.check(question, answer) }
         case .replyExpired(let waiter, let expired, let cause):
             let question = try account.repliedExpired(waiter, expired.sourceClass, cause, policy.of, now: now)
-            if isRoaming { try networks.check(question, expired, cause) }
+            if changesNetworks { try networks.check(question, expired, cause) }
             let mayBeNegative = question.name == Name("n1.example")
             try account.require(
                 !expired.answer.isNegative || mayBeNegative, "\(question): a negative answer after its time")
@@ -437,7 +437,7 @@ struct Simulation {
         switch action {
         case .rearrange(let question, let answer, let source, _):
             try probes.check(question, answer, isRearranged: true)
-            if isRoaming { try networks.checkStored(question, answer) }
+            if changesNetworks { try networks.checkStored(question, answer) }
             cache.rearrange(question, answer, isSystems: source == .system)
         case .remove(let question): cache.remove(question)
         case .awaitAsk(let question, let source): cache.awaitHit(question, isSystems: source == .system)

@@ -196,7 +196,7 @@ struct SimulationAccount {
     /// Ends the current event: lookups without requests in flight have ended.
     ///
     /// - Parameter notAsked: the providers that are left alone at present.
-    mutating func settled(without notAsked: [RankedID], now: Instant) {
+    mutating func eventEnded(without notAsked: [RankedID], now: Instant) {
         askedNow = nil
         isMoving = false
         hasVerdict = false

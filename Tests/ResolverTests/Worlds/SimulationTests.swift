@@ -13,7 +13,7 @@ struct SimulationTests {
     /// The seeds with probes, few because they take long.
     private static let probingSeeds = Array(seeds.prefix(5))
     /// The seeds with network changes; the runs of even seeds have probes.
-    private static let roamingSeeds: [UInt64] = [1, 2, 4, 5, 6, 7, 8, 17]
+    private static let networkChangeSeeds: [UInt64] = [1, 2, 4, 5, 6, 7, 8, 17]
     private static let steps = 1000
 
     @Test("whatever goes wrong, each client has one reply in time and nothing is left over", arguments: seeds)
@@ -41,9 +41,9 @@ struct SimulationTests {
 
     @Test(
         "from network to network each client has one reply in time, and no answer strays into another",
-        arguments: roamingSeeds)
-    func roaming(_ seed: UInt64) throws {
-        var simulation = Simulation(seed: seed, probing: seed % 2 == 0, roaming: true, origin: .testStart)
+        arguments: networkChangeSeeds)
+    func changesNetworks(_ seed: UInt64) throws {
+        var simulation = Simulation(seed: seed, probing: seed % 2 == 0, changesNetworks: true, origin: .testStart)
         #expect(throws: Never.self, "seed \(seed)") { try simulation.run(steps: SimulationTests.steps) }
         #expect(simulation.networks.changes > 3, "seed \(seed): hardly a move")
         let tables = SimulationTests.tables(of: simulation.resolver)
@@ -57,7 +57,7 @@ struct SimulationTests {
         arguments: [2, 4, 5, 6, 7] as [UInt64])
     func systemFirst(_ seed: UInt64) throws {
         var simulation = Simulation(
-            seed: seed, probing: true, roaming: seed % 2 == 0, order: .systemFirst, origin: .testStart)
+            seed: seed, probing: true, changesNetworks: seed % 2 == 0, order: .systemFirst, origin: .testStart)
         #expect(throws: Never.self, "seed \(seed)") { try simulation.run(steps: SimulationTests.steps) }
         let tables = SimulationTests.tables(of: simulation.resolver)
         #expect(tables.count == 2 && tables.allSatisfy { $0.value == 0 }, "seed \(seed): \(tables)")
@@ -69,7 +69,7 @@ struct SimulationTests {
     func families(_ seed: UInt64) throws {
         for isProbing in [false, true] {
             var simulation = Simulation(
-                seed: seed, probing: isProbing, roaming: seed % 2 == 0, families: true, origin: .testStart)
+                seed: seed, probing: isProbing, changesNetworks: seed % 2 == 0, families: true, origin: .testStart)
             #expect(throws: Never.self, "seed \(seed)") { try simulation.run(steps: SimulationTests.steps) }
             let yielded = simulation.actions.count { action in
                 if case .reply(_, let answer, .local) = action { answer.remark == .familyOfRule } else { false }
