@@ -131,7 +131,12 @@ let package = Package(
                 "Control", "Crypto", "Daemon", "DNSWire", "HTTPClient", "HTTPDNS", "HTTPServer", "LinuxIO", "Network",
                 "Resolver", "Serving", "Settings", "Store", "Telemetry", "TestSupport", "TestTLS", "Upstreams",
             ], resources: ["Control/Explanations", "Statistics/Expected"]),
-        tests("UpstreamsTests", ["DNSWire", "Resolver", "TestSupport", "Upstreams"]),
+        tests(
+            "UpstreamsTests",
+            [
+                "DNSWire", "Fleet", "HTTPClient", "HTTPDNS", "LinuxIO", "Network", "Redis", "Resolver", "Settings",
+                "TestSupport", "Upstreams",
+            ]),
         tests("DayTests", ["Daemon", "DNSWire", "LinuxIO", "Resolver", "Serving", "Store", "TestSupport"]),
         tests("TakeoverTests", ["httpdnsctl", "DNSWire", "LinuxIO", "Resolver", "TestSupport"]),
         tests("DoctorTests", ["httpdnsctl", "Control", "DNSWire", "LinuxIO", "Resolver", "TestSupport"]),

@@ -117,12 +117,6 @@ struct ResolvingStand {
     }
 }
 
-extension Output {
-    var finishedFetch: FetchID? {
-        if case .upstream(.event(.fetchFinished(let id, _))) = self { id } else { nil }
-    }
-}
-
 extension Outbox {
     func takeAll() -> [Output] {
         var outputs: [Output] = []

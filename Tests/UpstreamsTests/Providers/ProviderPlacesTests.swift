@@ -5,7 +5,6 @@ import LinuxIO
 import Settings
 import Testing
 
-@testable import Daemon
 @testable import Resolver
 @testable import Upstreams
 
@@ -20,7 +19,7 @@ struct ProviderPlacesTests {
         settings.url = .init(
             isSecure: false, host: .name("provider.example"), port: try listener.localAddress().port, path: "/q")
         settings.addresses = [.v4(0x7F00_0001)]
-        let outbox = Outbox()
+        let outbox = KeptReports()
         let fetches = ProviderFetches(loop: try EventLoop(), outbox: outbox)
         _ = fetches.setProviders([try ProviderAccount(settings)])
         let provider = try #require(fetches.providers.first)

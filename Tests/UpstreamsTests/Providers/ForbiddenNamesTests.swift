@@ -3,7 +3,6 @@
 import DNSWire
 import Testing
 
-@testable import Daemon
 @testable import Upstreams
 
 @Suite("Forbidden names")

@@ -7,7 +7,6 @@ import Resolver
 import TestSupport
 import Testing
 
-@testable import Daemon
 @testable import Upstreams
 
 @Suite struct FleetRepliesTests {

@@ -4,7 +4,6 @@ import DNSWire
 import HTTPDNS
 import Testing
 
-@testable import Daemon
 @testable import Upstreams
 
 @Suite("Redirect host")

@@ -6,7 +6,6 @@ import Resolver
 import Settings
 import Testing
 
-@testable import Daemon
 @testable import Upstreams
 
 @Suite("Provider keys")

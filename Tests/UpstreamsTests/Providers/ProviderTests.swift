@@ -9,7 +9,6 @@ import Resolver
 import Settings
 import Testing
 
-@testable import Daemon
 @testable import Upstreams
 
 @Suite("Provider")

@@ -5,7 +5,6 @@ import Settings
 import TestSupport
 import Testing
 
-@testable import Daemon
 @testable import Upstreams
 
 @Suite struct ProviderIdentityTests {

@@ -8,10 +8,9 @@ import Resolver
 import Settings
 import Testing
 
-@testable import Daemon
 @testable import Upstreams
 
-@Suite("Passage")
+@Suite("Reachability")
 struct ReachabilityTests {
     private func reachability(_ routes: [String], _ prefixes: [String] = []) throws -> Reachability {
         Reachability(
