@@ -1,5 +1,5 @@
-// The resolver's handling of a fleet's events: a budget that all members have used up, the demand of other members, and
-// addresses that they found forged.
+// Refreshes and budgets of a member whose requests wait for its fleet. What happens to one question is in the scenarios
+// `fleet-*`.
 
 import DNSWire
 import TestSupport
@@ -61,36 +61,6 @@ struct FleetStepsTests {
         actions.compactMap { action in
             if case .fetch(let id, _, let upstream, let purpose) = action { (id, upstream, purpose) } else { nil }
         }
-    }
-
-    @Test func aClientGetsTheNextUpstreamsAnswer() throws {
-        var resolver = resolver(limited(0), limited(1, nil))
-        let first = try #require(fetches(handle(.asked(question, Waiter(1)), &resolver)).first)
-        #expect(first.upstream == .provider(ProviderID(0)) && !first.purpose.isLastResort)
-        let next = fetches(handle(.fetchDeferred(first.id, until: now + .milliseconds(300)), &resolver))
-        #expect(next.map(\.upstream) == [.provider(ProviderID(1))] && next.map(\.purpose.isLastResort) == [false])
-        #expect(resolver.state(of: RankedID(0), now: now) == .overBudget)
-        #expect(resolver.state(of: RankedID(0), now: now + .milliseconds(300)) == .unmeasured)
-        // Other clients' lookups do not use the deferred provider meanwhile.
-        let other = Question(try #require(Name("other.example")), .a)
-        let others = fetches(handle(.asked(other, Waiter(2)), &resolver))
-        #expect(others.map(\.upstream) == [.provider(ProviderID(1))])
-        _ = handle(.fetchSent(next[0].id), &resolver)
-        let replies = handle(.fetchFinished(next[0].id, .success(try answer())), &resolver, after: .milliseconds(20))
-        #expect(replies.contains { if case .reply = $0 { true } else { false } })
-        #expect(resolver.state.ranking.standings[0].successShare(now) == 1)
-    }
-
-    /// A request that waits for another member or for its turn does not count as late.
-    @Test func aHedgeCountsFromTheRequest() throws {
-        var resolver = resolver(limited(0, nil), limited(1, nil))
-        let first = try #require(fetches(handle(.asked(question, Waiter(1)), &resolver)).first)
-        #expect(fetches(handle(.timePassed, &resolver, after: .milliseconds(1500))).isEmpty)
-        _ = handle(.fetchSent(first.id), &resolver, after: .milliseconds(1500))
-        let due = now.duration(to: try #require(resolver.nextDeadline))
-        #expect(due > .milliseconds(1500) && due < .milliseconds(2600))
-        let hedges = fetches(handle(.timePassed, &resolver, after: due))
-        #expect(hedges.count == 1 && hedges[0].upstream != first.upstream)
     }
 
     /// A short TTL in another member's answer does not show that the provider counts its TTLs down, so refreshes still
@@ -155,6 +125,7 @@ struct FleetStepsTests {
     @Test func withoutAnotherUpstreamTheProviderIsTheLastResort() throws {
         var resolver = resolver(limited(0))
         let first = try #require(fetches(handle(.asked(question, Waiter(1)), &resolver)).first)
+        #expect(!first.purpose.isLastResort)
         var actions = handle(.fetchDeferred(first.id, until: now + .seconds(1)), &resolver)
         var (again, waited) = (fetches(actions), Duration.zero)
         while again.isEmpty, waited < .seconds(4), let next = resolver.nextDeadline {
@@ -219,113 +190,18 @@ struct FleetStepsTests {
         #expect(resolver.state(of: RankedID(0), now: now) == .overBudget)
     }
 
-    /// A refresh asks two providers, one of which is over its budget. The answer of the other one counts.
-    @Test func whatIsUnderWayGoesOnWhenAnotherFetchIsDeferred() throws {
-        var resolver = resolver(limited(0, nil), limited(1))
-        let actions = handle(.requested([question]), &resolver)
-        #expect(fetches(actions).isEmpty)
-        var (asked, stored): ([(FetchID, Duration)], Int) = ([], 0)
-        pass(&resolver, from: .zero, to: .seconds(1)) { id, _, _, resolver, time in
-            asked.append((id, time))
-            if asked.count == 1 { _ = handle(.fetchSent(id), &resolver, after: time) }
-        }
-        #expect(asked.count == 2)
-        let time = try #require(asked.last).1
-        let end = now + time + .milliseconds(400)
-        _ = handle(.fetchDeferred(asked[1].0, until: end), &resolver, after: time)
-        #expect(resolver.lookupsInFlight == 1)
-        for case .store in handle(.fetchFinished(asked[0].0, .success(try answer())), &resolver, after: time) {
-            stored += 1
-        }
-        #expect(stored == 1 && resolver.lookupsInFlight == 0)
-    }
-
-    /// A deferred request of last resort is not repeated, whatever Redis replies.
-    @Test func aDeferredLastResortIsNotRepeated() throws {
-        var resolver = resolver(limited(0))
-        let first = try #require(fetches(handle(.asked(question, Waiter(1)), &resolver)).first)
-        var fetched = 0
-        var next = fetches(handle(.fetchDeferred(first.id, until: now + .seconds(1)), &resolver))
-        pass(&resolver, from: .zero, to: .seconds(1)) { id, upstream, _, _, _ in
-            next.append((id, upstream, first.purpose))
-        }
-        while let fetch = next.popLast() {
-            fetched += 1
-            next += fetches(handle(.fetchDeferred(fetch.id, until: now + .seconds(1)), &resolver, after: .seconds(1)))
-        }
-        #expect(fetched == 1)
-    }
-
-    /// A name with one query in ten minutes here does not justify a refresh of each answer of 5 s. The demand of 50
-    /// machines together does.
-    @Test(arguments: [(0.0, false), (0.1, true)])
-    func theDemandOfOthersKeepsANameFresh(perSecond: Double, isRefreshed: Bool) throws {
-        var resolver = resolver(limited(0, nil))
-        let (again, end): (Duration, Duration) = (.seconds(600), .seconds(606))
-        for after in [Duration.zero, again] {
-            let actions = handle(.asked(question, Waiter(1)), &resolver, after: after)
-            let id = try #require(fetches(actions).first).id
-            _ = handle(.fetchSent(id), &resolver, after: after)
-            _ = handle(.fetchFinished(id, .success(try answer(ttl: 5))), &resolver, after: after)
-        }
-        if perSecond > 0 { _ = handle(.demandElsewhere(question, perSecond: perSecond), &resolver, after: again) }
-        var refreshes = 0
-        try pass(&resolver, from: again, to: end) { id, _, _, resolver, time in
-            refreshes += 1
-            _ = handle(.fetchSent(id), &resolver, after: time)
-            _ = handle(.fetchFinished(id, .success(try answer(ttl: 300))), &resolver, after: time)
-        }
-        #expect((refreshes > 0) == isRefreshed)
-        let own = try #require(resolver.demand(for: question, now: now + end))
-        #expect(own < 0.01)
-    }
-
-    /// A name without queries on this machine is no longer refreshed, because other members' clients never read its
-    /// cache.
-    @Test func aNameThatIsReadElsewhereOnlyIsGivenUp() throws {
-        var resolver = resolver(limited(0, nil))
-        let id = try #require(fetches(handle(.asked(question, Waiter(1)), &resolver)).first).id
-        _ = handle(.fetchSent(id), &resolver)
-        _ = handle(.fetchFinished(id, .success(try answer(ttl: 10))), &resolver)
-        var refreshes = 0
-        try pass(&resolver, from: .zero, to: .seconds(3600)) { id, _, _, resolver, time in
-            refreshes += 1
-            _ = handle(.demandElsewhere(question, perSecond: 100), &resolver, after: time)
-            _ = handle(.fetchSent(id), &resolver, after: time)
-            _ = handle(.fetchFinished(id, .success(try answer(ttl: 10))), &resolver, after: time)
-        }
-        #expect(1...Bounds.maxUnreadRefreshes ~= refreshes)
-    }
-
     @Test func theDemandForAnUnknownQuestionIsNotKept() {
         var resolver = resolver(limited(0))
         _ = handle(.demandElsewhere(question, perSecond: 9), &resolver)
         #expect(resolver.demand(for: question, now: now) == nil && resolver.nextDeadline == nil)
     }
 
-    /// The member probes the address itself, and only its own verdict counts.
-    @Test func anAddressThatAnotherMemberFoundForgedIsProbed() throws {
-        var stand = try VerificationStand()
-        stand.kept([1, 2])
-        try stand.learn([1: .verified, 2: .verified])
-        _ = stand.takeRearranged()
-        stand.evidence(1)
-        #expect(stand.running.isEmpty, "its verdict is fresh")
-        stand.evidence(1)
-        stand.pass(Bounds.evidencePause)
-        #expect(stand.running.map(\.target.address) == [VerificationStand.address(1)])
-        #expect(stand.place(of: 1) != .omittedAsMismatched)
-        var rearranged = stand.takeRearranged()
-        #expect(rearranged.isEmpty)
-        try stand.found(1, .nameMismatch)
-        rearranged = stand.takeRearranged()
-        #expect(rearranged == [[2]])
-        // The evidence concerns an unknown address, or the settings disable probes.
-        stand.evidence(7)
-        stand.terms = VerificationStand.terms(enabled: false)
-        stand.kept([1, 2])
-        stand.pass(Bounds.evidencePause)
-        stand.evidence(2)
-        #expect(stand.running.isEmpty)
+    @Test func theDemandOfOtherMembersIsNotPartOfTheOwnDemand() throws {
+        var resolver = resolver(limited(0))
+        let fetch = try #require(fetches(handle(.asked(question, Waiter(1)), &resolver)).first)
+        _ = handle(.fetchShared(fetch.id, try answer()), &resolver)
+        let own = try #require(resolver.demand(for: question, now: now))
+        _ = handle(.demandElsewhere(question, perSecond: 9), &resolver)
+        #expect(resolver.demand(for: question, now: now) == own)
     }
 }

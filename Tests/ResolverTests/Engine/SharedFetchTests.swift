@@ -27,32 +27,6 @@ struct SharedFetchTests {
         return resolver
     }
 
-    @Test func aSharedAnswerEndsTheFetchAndIsNotMeasured() throws {
-        var (resolver, actions) = (resolver(), [Action]())
-        resolver.handle(.asked(Question(name, .a), Waiter(1)), now: now, actions: &actions)
-        var fetches: [FetchID] = []
-        for case .fetch(let id, _, _, _) in actions { fetches.append(id) }
-        let id = try #require(fetches.first)
-        resolver.handle(.fetchAwaitsFleet(id), now: now, actions: &actions)
-        actions = []
-        let shared = try answer("192.168.1.1", "203.0.113.7")
-        resolver.handle(.fetchShared(id, shared), now: now + .milliseconds(900), actions: &actions)
-        var (replies, stored): ([Answer], [Answer]) = ([], [])
-        for action in actions {
-            if case .reply(_, let answer, .provider) = action { replies.append(answer) }
-            if case .store(_, let answer, .provider, _) = action { stored.append(answer) }
-        }
-        // This member applies its own filter of private addresses.
-        #expect(replies.map(\.addresses) == [[try #require(Address("203.0.113.7"))]])
-        #expect(stored.map(\.addresses) == replies.map(\.addresses))
-        #expect(resolver.lookupsInFlight == 0)
-        #expect(resolver.estimate(of: provider.id, now: now)?.latencyMilliseconds == nil)
-        // A second or late result has no effect.
-        actions = []
-        resolver.handle(.fetchShared(id, shared), now: now + .seconds(1), actions: &actions)
-        #expect(actions.isEmpty)
-    }
-
     /// A provider that answers other members' requests must not count as silent, although this member sends none.
     @Test func aProviderThatAnswersForTheFleetIsNotSilent() throws {
         var resolver = resolver()
@@ -100,26 +74,6 @@ struct SharedFetchTests {
         #expect(!actions.contains { if case .abandon = $0 { true } else { false } })
         resolver.handle(.fetchFinished(ids[0], .success(answer)), now: end + .seconds(2), actions: &actions)
         #expect(resolver.estimate(of: provider.id, now: end)?.latencyMilliseconds == 2000)
-    }
-
-    /// The time-out of a provider does not include the wait for the fleet.
-    @Test func aWaitIsNoTimeOut() throws {
-        let hasty = ProviderTraits(id: RankedID(0), types: .any, timeout: .milliseconds(200))
-        var (resolver, actions) = (Resolver(seed: 1), [Action]())
-        resolver.handle(.upstreamsChanged(providers: [hasty], hasSystem: false), now: now, actions: &actions)
-        resolver.handle(.policyChanged(Policy()), now: now, actions: &actions)
-        resolver.handle(.asked(Question(name, .a), Waiter(1)), now: now, actions: &actions)
-        var ids: [FetchID] = []
-        for case .fetch(let id, _, _, _) in actions { ids.append(id) }
-        resolver.handle(.fetchAwaitsFleet(try #require(ids.first)), now: now, actions: &actions)
-        actions = []
-        resolver.handle(.timePassed, now: now + .milliseconds(300), actions: &actions)
-        #expect(actions.isEmpty && resolver.state.ranking.standings[0].successShare(now) == 1)
-        resolver.handle(.fetchSent(ids[0]), now: now + .milliseconds(300), actions: &actions)
-        resolver.handle(.timePassed, now: now + .milliseconds(490), actions: &actions)
-        #expect(actions.isEmpty)
-        resolver.handle(.timePassed, now: now + .milliseconds(501), actions: &actions)
-        #expect(actions.contains { if case .abandon = $0 { true } else { false } })
     }
 
     @Test func whatIsSharedHasNoVerdictsAndNoPrivateAddresses() throws {

@@ -280,13 +280,11 @@ struct ScenarioRun {
         let isOmission = !isAnswer && !isReply && !isRefusal && line.take("omits")
         if !isAnswer, !isReply, !isRefusal, !isOmission { try line.require("fails") }
         let isLate = line.take("late")
-        let question = try vocabulary.meantQuestion(&line)
-        let candidates = isLate ? ended : running
-        guard let fetch = candidates.last(where: { $0.upstream == upstream && $0.question == question }) else {
-            throw line.error("no fetch from \(upstream) \(isLate ? "has ended" : "runs") for \(question)")
-        }
+        let fetch = try fetch(from: upstream, isLate: isLate, &line)
         if !isLate { end(fetch) }
-        guard !isAnswer else { return .fetchFinished(fetch.id, .success(try vocabulary.answer(&line, to: question))) }
+        guard !isAnswer else {
+            return .fetchFinished(fetch.id, .success(try vocabulary.answer(&line, to: fetch.question)))
+        }
         guard !isReply else { return .fetchFinished(fetch.id, .nameFailed(try vocabulary.nameFailure(&line))) }
         guard !isRefusal else { return .fetchFinished(fetch.id, .notServed) }
         guard !isOmission else { return .fetchFinished(fetch.id, .omitted) }
@@ -295,16 +293,23 @@ struct ScenarioRun {
         return .fetchFinished(fetch.id, .failure(failure))
     }
 
-    /// Reads "waits [overdue]", "awaits-fleet", "is-sent", "shares ANSWER" or "deferred until TIME", each followed by
-    /// "for NAME TYPE" if it is ambiguous; else returns nil. A shared or deferred result ends a fetch that is not sent.
+    /// Reads "[for NAME TYPE]", and returns the last such fetch from the upstream that runs, or that has ended.
+    private func fetch(from upstream: String, isLate: Bool, _ line: inout ScenarioLine) throws -> Fetch {
+        let question = try vocabulary.meantQuestion(&line)
+        let candidates = isLate ? ended : running
+        guard let fetch = candidates.last(where: { $0.upstream == upstream && $0.question == question }) else {
+            throw line.error("no fetch from \(upstream) \(isLate ? "has ended" : "runs") for \(question)")
+        }
+        return fetch
+    }
+
+    /// Reads "waits [overdue]", "awaits-fleet", "is-sent", "shares [late] ANSWER" or "deferred until TIME", with "for
+    /// NAME TYPE" if it is ambiguous; else returns nil. A shared or deferred result ends a fetch that is not sent.
     private mutating func held(_ upstream: String, _ line: inout ScenarioLine) throws -> Event? {
         let words = ["waits", "awaits-fleet", "is-sent", "shares", "deferred"]
         guard let word = words.first(where: { line.take($0) }) else { return nil }
         let isOverdue = line.take("overdue")
-        let question = try vocabulary.meantQuestion(&line)
-        guard let fetch = running.last(where: { $0.upstream == upstream && $0.question == question }) else {
-            throw line.error("no fetch from \(upstream) runs for \(question)")
-        }
+        let fetch = try fetch(from: upstream, isLate: word == "shares" && line.take("late"), &line)
         switch word {
         case "waits", "awaits-fleet":
             unsent.insert(fetch.id)
@@ -314,7 +319,9 @@ struct ScenarioRun {
             return .fetchSent(fetch.id)
         default: if unsent.remove(fetch.id) != nil { end(fetch) }
         }
-        guard word == "deferred" else { return .fetchShared(fetch.id, try vocabulary.answer(&line, to: question)) }
+        guard word == "deferred" else {
+            return .fetchShared(fetch.id, try vocabulary.answer(&line, to: fetch.question))
+        }
         try line.require("until")
         return .fetchDeferred(fetch.id, until: origin + (try line.duration()))
     }
