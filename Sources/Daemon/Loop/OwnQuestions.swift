@@ -52,7 +52,7 @@ extension ResolvingLoop {
         _ question: Question, skipsCache: Bool, for asker: Client? = nil, now: Instant,
         _ tell: @escaping (OwnReply) -> Void
     ) -> Waiter? {
-        if let reply = beforeCache(question, now: now) {
+        if let reply = replyWithoutLookup(question, now: now) {
             tell(reply)
             return nil
         }
@@ -82,7 +82,7 @@ extension ResolvingLoop {
     }
 
     /// Returns the reply if it depends on neither cache nor lookup.
-    private func beforeCache(_ question: Question, now: Instant) -> OwnReply? {
+    private func replyWithoutLookup(_ question: Question, now: Instant) -> OwnReply? {
         if let why = WhyQuestion(question, key: explanations.key) {
             do throws(UnexplainedReason) {
                 let text = try explained(why, to: question, now: now)

@@ -80,7 +80,7 @@ struct NameVerification {
     func leadsNowhere(_ addresses: [Address]) -> Bool { shownQuality(addresses) < .open }
 
     /// Returns whether another source recently gave the address.
-    func isGiven(_ address: Address, besides source: Source, now: Instant) -> Bool {
+    func isGiven(_ address: Address, excluding source: Source, now: Instant) -> Bool {
         statements.contains { $0.source != source && !$0.isLate(now) && $0.addresses.contains(address) }
     }
 

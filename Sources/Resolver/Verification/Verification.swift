@@ -410,7 +410,7 @@ struct Verification {
             let name = known.names[number]
             askElsewhere(number, now: now, hasBetterSource: true) {
                 $0.answer.addresses.first?.recordType == target.address.recordType
-                    && name.isGiven(target.address, besides: $0.source, now: now)
+                    && name.isGiven(target.address, excluding: $0.source, now: now)
             }
         }
         markNext(number, now: now)

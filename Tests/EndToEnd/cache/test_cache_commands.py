@@ -103,7 +103,7 @@ class CacheCommands(Case):
             self.assertTrue(self.ctl(*arguments, code=1).startswith("error: "), arguments)
 
 
-@unittest.skipUnless(os.geteuid() == 0, "to be somebody else needs root")
+@unittest.skipUnless(os.geteuid() == 0, "acting as another user needs root")
 class Rights(Case):
     @classmethod
     def setUpClass(cls):

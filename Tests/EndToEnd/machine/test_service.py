@@ -123,7 +123,7 @@ class Rights(Case):
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
                 free.bind(server.address)
         except OSError:
-            self.skipTest("somebody else has port 53")
+            self.skipTest("another program has port 53")
         server.up()
         self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
 

@@ -383,7 +383,7 @@ class NoGoodAddress(Played):
 class Reports(Played):
     expected_seconds = 12
 
-    @unittest.skipUnless(os.geteuid() == 0, "to be somebody else needs root")
+    @unittest.skipUnless(os.geteuid() == 0, "acting as another user needs root")
     def test_a_report_is_believed_when_the_probe_agrees(self):
         address = self.sites.address()
         passing = self.sites.s_server(address, self.sites.authority.certificate(BANK, file="passing"), "-www")
@@ -405,7 +405,7 @@ class Reports(Played):
         reports = server.stats()["probe"]["reports"]
         self.assertGreaterEqual(reports["accepted"], 2)
 
-    @unittest.skipUnless(os.geteuid() == 0, "to be somebody else needs root")
+    @unittest.skipUnless(os.geteuid() == 0, "acting as another user needs root")
     def test_reports_are_rationed_by_who_makes_them(self):
         self.say(self.liar, BANK, self.genuine, ttl=300)
         server = self.server()

@@ -182,11 +182,11 @@ struct VerificationStand {
 
     func awaits(_ source: Source) -> Bool { consequences.contains(.awaitAsk(question, source)) }
 
-    func asksElsewhere(besides source: Source) -> Bool {
-        consequences.contains { isAsking($0, question, besides: source) }
+    func asksElsewhere(excluding source: Source) -> Bool {
+        consequences.contains { isAsking($0, question, excluding: source) }
     }
 
-    func isAsking(_ consequence: Verification.Consequence, _ question: Question, besides source: Source) -> Bool {
+    func isAsking(_ consequence: Verification.Consequence, _ question: Question, excluding source: Source) -> Bool {
         if case .askElsewhere(question, source, _) = consequence { true } else { false }
     }
 

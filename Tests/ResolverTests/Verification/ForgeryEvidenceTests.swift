@@ -29,7 +29,7 @@ struct ForgeryEvidenceTests {
         #expect(first == [66], "a name is never blanked")
         stand.servedAgain()
         try stand.learn([66: .nameMismatch])
-        #expect(stand.asksElsewhere(besides: beta))
+        #expect(stand.asksElsewhere(excluding: beta))
         let isUnreachableAnswer = stand.verification.isUnreachableAnswer(
             stand.question, stand.answer([66]), now: stand.now)
         #expect(!isUnreachableAnswer, "nothing of the name was verified yet")
@@ -75,7 +75,7 @@ struct ForgeryEvidenceTests {
     }
 
     @Test("an address that all sources return counts against none of them")
-    mutating func everybody() throws {
+    mutating func allSources() throws {
         stand.kept([1, 66], from: alpha)
         stand.heard([1, 66], from: beta)
         try stand.learn([1: .verified, 66: .untrusted])
@@ -92,7 +92,7 @@ struct ForgeryEvidenceTests {
         #expect(divergences.isEmpty)
     }
 
-    @Test("a source is not blamed for what it said long ago")
+    @Test("a source is not blamed for a former answer")
     mutating func longAgo() throws {
         stand.kept([66], from: beta)
         stand.pass(Bounds.recentAnswerAge + .seconds(1))
@@ -130,8 +130,8 @@ struct ForgeryEvidenceTests {
         stand.pass(Bounds.elsewherePause)
         _ = stand.take()
         stand.heard([1], from: alpha)
-        #expect(!stand.asksElsewhere(besides: beta))
+        #expect(!stand.asksElsewhere(excluding: beta))
         try stand.learn([1: .verified])
-        #expect(stand.asksElsewhere(besides: beta))
+        #expect(stand.asksElsewhere(excluding: beta))
     }
 }

@@ -181,7 +181,7 @@ struct VerificationTests {
         stand.kept([1])
         try stand.learn([1: .nameMismatch])
         let answer = stand.answer([1])
-        #expect(stand.asksElsewhere(besides: VerificationStand.alpha))
+        #expect(stand.asksElsewhere(excluding: VerificationStand.alpha))
         #expect(stand.verification.isUnreachableAnswer(stand.question, answer, now: stand.now))
         #expect(!stand.verification.isUnreachableAnswer(stand.question, stand.answer([1, 2]), now: stand.now))
         _ = stand.take()
@@ -189,18 +189,18 @@ struct VerificationTests {
         stand.pass(.seconds(6))
         stand.requested(1)
         try stand.found(1, .nameMismatch)
-        #expect(!stand.asksElsewhere(besides: VerificationStand.alpha), "a moment ago")
+        #expect(!stand.asksElsewhere(excluding: VerificationStand.alpha), "a moment ago")
         stand.recordNoBetterSource()
         #expect(!stand.verification.isUnreachableAnswer(stand.question, answer, now: stand.now))
         stand.pass(Bounds.elsewherePause)
         stand.requested(1)
         try stand.found(1, .nameMismatch)
-        #expect(!stand.asksElsewhere(besides: VerificationStand.alpha), "no other source knows better")
+        #expect(!stand.asksElsewhere(excluding: VerificationStand.alpha), "no other source knows better")
         stand.pass(Bounds.noneBetterPause)
         #expect(stand.verification.isUnreachableAnswer(stand.question, answer, now: stand.now))
         stand.requested(1)
         try stand.found(1, .nameMismatch)
-        #expect(stand.asksElsewhere(besides: VerificationStand.alpha))
+        #expect(stand.asksElsewhere(excluding: VerificationStand.alpha))
     }
 
     @Test("a mismatched address ranks below a recent unreachable one, even if no source has a better one")
@@ -228,22 +228,22 @@ struct VerificationTests {
         stand.pass(Bounds.probeJitter)
         stand.verification.probeFinished(stand.running[0].id, ProbeResult(.untrusted), now: stand.now)
         stand.recordNoBetterSource()
-        #expect(!stand.asksElsewhere(besides: VerificationStand.alpha))
+        #expect(!stand.asksElsewhere(excluding: VerificationStand.alpha))
     }
 
     @Test("a name whose addresses were never alive is asked for elsewhere once, and its answer is used all the same")
     mutating func neverAlive() throws {
         stand.kept([1, 2])
         try stand.learn([1: .timeout])
-        #expect(!stand.asksElsewhere(besides: VerificationStand.alpha))
+        #expect(!stand.asksElsewhere(excluding: VerificationStand.alpha))
         try stand.found(2, .refused)
-        #expect(stand.asksElsewhere(besides: VerificationStand.alpha))
+        #expect(stand.asksElsewhere(excluding: VerificationStand.alpha))
         #expect(!stand.verification.isUnreachableAnswer(stand.question, stand.answer([1, 2]), now: stand.now))
         _ = stand.take()
         stand.pass(.seconds(3700))
         stand.kept([1, 2])
         try stand.learn([1: .timeout, 2: .refused])
-        #expect(!stand.asksElsewhere(besides: VerificationStand.alpha))
+        #expect(!stand.asksElsewhere(excluding: VerificationStand.alpha))
     }
 
     @Test("a family that cannot be reached from here is no reason to ask another source")
@@ -252,7 +252,7 @@ struct VerificationTests {
         stand.kept(sixes, stand.answer6([1]))
         stand.pass(Bounds.probeJitter)
         try stand.found(VerificationStand.address6(1), .unreachable)
-        #expect(!stand.consequences.contains { stand.isAsking($0, sixes, besides: VerificationStand.alpha) })
+        #expect(!stand.consequences.contains { stand.isAsking($0, sixes, excluding: VerificationStand.alpha) })
         #expect(!stand.verification.isUnreachableAnswer(sixes, stand.answer6([1]), now: stand.now))
     }
 
@@ -266,7 +266,7 @@ struct VerificationTests {
             stand.pass(Bounds.probeJitter)
             try stand.found(number, .untrusted)
             let isAsked = stand.consequences.contains {
-                stand.isAsking($0, question, besides: VerificationStand.alpha)
+                stand.isAsking($0, question, excluding: VerificationStand.alpha)
             }
             #expect(isAsked == (number < Bounds.untrustedNamesAreOurs))
             let isForged = stand.verification.isForged(question, Answer(records: [record]))
@@ -329,14 +329,14 @@ struct VerificationTests {
         stand.pass(.seconds(60))
         stand.kept([1])
         try stand.learn([1: .refused])
-        #expect(stand.asksElsewhere(besides: VerificationStand.alpha))
+        #expect(stand.asksElsewhere(excluding: VerificationStand.alpha))
         _ = stand.take()
         stand.heard([7], from: .system)
         stand.recordNoBetterSource()
         stand.pass(Bounds.probeJitter)
         try stand.found(7, .verified)
         let then = stand
-        let asks = stand.take().count { then.isAsking($0, then.question, besides: VerificationStand.alpha) }
+        let asks = stand.take().count { then.isAsking($0, then.question, excluding: VerificationStand.alpha) }
         #expect(asks == 1)
     }
 
@@ -347,7 +347,7 @@ struct VerificationTests {
         stand.kept([1, 2])
         try stand.learn([1: verdict, 2: verdict])
         let order = stand.handedOut([1, 2])
-        #expect(order == [1, 2] && !stand.asksElsewhere(besides: VerificationStand.alpha))
+        #expect(order == [1, 2] && !stand.asksElsewhere(excluding: VerificationStand.alpha))
         #expect(!stand.verification.isUnreachableAnswer(stand.question, stand.answer([1, 2]), now: stand.now))
         stand.pass(.seconds(59))
         stand.kept([1, 2])
