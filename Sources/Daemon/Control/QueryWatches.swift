@@ -51,6 +51,9 @@ final class QueryWatches: TimedPart {
         self.records = records
     }
 
+    /// Queries are read for the log.
+    var isLogging: Bool { logs != nil }
+
     /// - Parameter logging: nil: queries are not logged.
     /// - Returns: log events that are still due from before.
     func setLogging(_ logging: Logging?, now: Instant) -> [LogEvent] {

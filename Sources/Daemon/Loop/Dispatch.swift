@@ -118,7 +118,8 @@ extension Daemon {
 
     /// Reads queries for the log only if the log level shows them.
     private func logQueries(now: Instant) {
-        let isLogged = reload.settings.log.queries && log.logsQueries
+        let isLogged = log.logsQueries && reload.settings.log.queries
+        guard isLogged || flight.watches.isLogging else { return }
         let before = flight.watches.setLogging(
             isLogged ? .init(showsClients: reload.settings.log.clients) : nil, now: now)
         log.queries(flight.watches.takeLines() + before)

@@ -12,9 +12,9 @@ final class Supervision: TimedPart {
     private let threads: ServingThreads
     /// When the manager gets signs of life; nil: it expects none.
     private var watchdog: Watchdog? { didSet { timer.changed() } }
-    /// A message that the manager had no room for, and the time of the retry.
     /// The start is over: until then, the manager is told of no reload.
     private var isReady = false
+    /// A message that the manager had no room for, and the time of the retry.
     private var unheard: (news: ServiceNotice.News, next: Instant)? { didSet { timer.changed() } }
 
     /// The manager empties its queue as soon as it runs.

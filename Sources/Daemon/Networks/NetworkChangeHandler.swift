@@ -56,6 +56,7 @@ final class NetworkChangeHandler: TimedPart {
     func follow(lateBy: Duration, now: Instant) {
         let hadWayOut = network.hasWayOut
         network.timePassed(lateBy: lateBy, now: now)
+        guard network.hasNews else { return }
         if hadWayOut, !network.hasWayOut { outbox.log(.networkLost) }
         let enteredAt = network.enteredAt
         takeActions(now: now)
@@ -114,11 +115,9 @@ final class NetworkChangeHandler: TimedPart {
     /// Carries out a change that replies have shown, and reports the first upstream answer after one.
     func followReplies(now: Instant) {
         if network.hasChange { takeActions(now: now) }
-        guard
+        guard network.recovery.isMeasuring,
             let time = network.noteAnswers(askedAt: resolving.activity.askedAt, learnedAt: resolving.activity.learnedAt)
-        else {
-            return
-        }
+        else { return }
         outbox.log(.networkRecovered(after: time))
     }
 

@@ -101,6 +101,9 @@ final class NetworkMonitor {
 
     func advertisedPrefixes(now: Instant) -> [NAT64Prefix] { tables.advertisedPrefixes(now: now) }
 
+    /// Whether something has happened since the owner followed the network last.
+    var hasNews: Bool { isReachUnread || !actions.isEmpty || tables.hasAdvertisedPrefixes }
+
     /// True if the routes or the NAT64 prefixes have changed since the last call.
     func takeReachNews(now: Instant) -> Bool {
         // Advertised prefixes end, and begin again, without an event.

@@ -37,6 +37,9 @@ package struct NetworkRecovery: Sendable {
 
     package init() {}
 
+    /// A change has begun, and no fresh answer has arrived since.
+    package var isMeasuring: Bool { wait != nil }
+
     package func times(_ cause: NetworkCause) -> Times { timesByCause[cause] ?? Times() }
 
     package mutating func began(_ change: NetworkChange) {

@@ -7,10 +7,9 @@ extension Resolver {
     /// Nameservers carry them; a local answer has no signatures.
     package func carriedBits(of question: Question, now: Instant) -> DNSSECBits {
         guard !question.dnssec.isEmpty else { return [] }
-        let plain = question.withoutDNSSEC
-        if case .here = routing.place(of: plain, now: now) { return [] }
-        let policy = routing.policy(for: question)
-        let upstreams = routing.upstreams(for: plain, policy, state.ranking, now: now)
+        let routed = routing.routed(question.withoutDNSSEC, now: now)
+        if case .here = routed.place { return [] }
+        let upstreams = routing.direction(of: routed, state.ranking, now: now).upstreams
         return state.ranking.isServed(question, by: upstreams) ? question.dnssec : []
     }
 }

@@ -88,15 +88,16 @@ extension Resolver {
     package func explanation(of question: Question, _ cache: some KnownAnswers, now: Instant) -> Explanation {
         let expired = cache.expired(question, within: limits(for: question), now: now)
         let view = routing.policy.view(of: question)
-        let (policy, settings) = (routing.policy(for: question), view?.policy ?? routing.policy)
-        let direction = routing.direction(of: question, policy, state.ranking, now: now)
+        let (routed, settings) = (routing.routed(question, now: now), view?.policy ?? routing.policy)
+        let policy = routed.policy
+        let direction = routing.direction(of: routed, state.ranking, now: now)
         let hasExpired = isOwn(expired.flatMap { policy.usable($0, now: now) })
         let failure = failures.failure(of: question, hasExpired: hasExpired, now: now)
         let refresh = refresh(of: question, policy, hits: cache.hits(question), now: now)
         return Explanation(
             question: question, view: view?.name,
             matches: settings.rules.matches(of: question.name), rule: settings.rules.rule(for: question.name),
-            localOrigin: routing.localOrigin(of: question, now: now),
+            localOrigin: routed.localOrigin,
             upstreams: direction.upstreams, link: settings.link(of: question.name),
             grounds: direction.grounds, account: settings.account(of: question.name)?.scope,
             unservedUntil: state.ranking.unservedUntil(question, among: direction.upstreams, now: now),

@@ -10,11 +10,11 @@ extension Resolver {
     ///   - preferred: the cached answer to the question about the other family, if a rule prefers it.
     ///   - expired: the expired answer to the question.
     func ownReply(
-        _ question: Question, _ policy: NamePolicy, preferred: AgedAnswer? = nil, over expired: AgedAnswer? = nil,
-        now: Instant
+        _ routed: borrowing RoutedQuestion, preferred: AgedAnswer? = nil, over expired: AgedAnswer? = nil, now: Instant
     ) -> LocalReply? {
-        if case .here(let reply, _) = routing.place(of: question, now: now) { return reply }
-        if routing.isFamilyUnserved(question, policy, state.ranking, now: now), !state.dns64.isOn(for: question) {
+        if case .here(let reply, _) = routed.place { return reply }
+        let (question, policy) = (routed.question, routed.policy)
+        if routing.isFamilyUnserved(routed, state.ranking, now: now), !state.dns64.isOn(for: question) {
             return .answer(.nothing(.noData, about: question, by: .familyUnserved))
         }
         return switch policy.treatment(of: question.type) {
@@ -39,17 +39,17 @@ extension Resolver {
 
     /// Returns the cached answer that decides about the question: that of the other address family, if a rule prefers
     /// it.
-    func preferredAnswer(over question: Question, _ cache: some KnownAnswers, now: Instant) -> AgedAnswer? {
-        preferredQuestion(over: question).flatMap { preferred in
+    func preferredAnswer(
+        over routed: borrowing RoutedQuestion, _ cache: some KnownAnswers, now: Instant
+    ) -> AgedAnswer? {
+        preferredQuestion(over: routed).flatMap { preferred in
             cache.known(preferred, within: routing.policy(for: preferred).limits, now: now)
         }
     }
 
     /// Returns the question whose cached answer decides about this one; nil: none does.
-    func preferredQuestion(over question: Question) -> Question? {
-        guard question.type.isAddress, routing.withPolicy(of: question, { $0.rules.hasFamilies }),
-            routing.policy(for: question).treatment(of: question.type) == .yielding
-        else { return nil }
-        return question.otherFamily
+    func preferredQuestion(over routed: borrowing RoutedQuestion) -> Question? {
+        let question = routed.question
+        return routed.policy.treatment(of: question.type) == .yielding ? question.otherFamily : nil
     }
 }

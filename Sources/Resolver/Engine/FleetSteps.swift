@@ -16,10 +16,9 @@ extension Resolver {
     package func shareable(_ question: Question, _ answer: Answer, from provider: ProviderID) -> Answer? {
         let policy = routing.policy(for: question)
         guard state.isStable, answer.kind != .ambiguousEmpty, answer.ttlSeconds > 0,
-            state.ranking.knows(.provider(provider)),
-            state.contradiction(in: answer, to: question, policy, from: .provider(provider)) == nil
+            state.ranking.knows(.provider(provider))
         else { return nil }
-        return policy.withoutPrivateAddresses(answer)
+        return state.judged(answer, to: question, by: policy, from: .provider(provider)).usable
     }
 
     /// Forgets answers, and repeats the lookups in flight.

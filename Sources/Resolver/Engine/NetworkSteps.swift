@@ -69,15 +69,15 @@ extension Resolver {
     /// Restarts a lookup for its waiters on the current network.
     mutating func startAnew(_ number: Int, on network: NetworkSinceStart, now: Instant) {
         guard let question = lookups[number]?.question else { return }
-        if case .here(let reply, _) = routing.place(of: question, now: now) {
+        let routed = routing.routed(question, now: now)
+        if case .here(let reply, _) = routed.place {
             return change(number, now: now) { $0.answeredHere(reply, &$1) }
         }
-        let policy = routing.policy(for: question)
-        let route = route(question, policy, now: now)
+        let route = route(routed, now: now)
         let terms = terms(for: route, isRefresh: false, now: now)
         let changeEnd = changeEnd(now)
         change(number, now: now) { lookup, state in
-            lookup = lookup.startedAnew(along: route, policy: policy, terms, now: now)
+            lookup = lookup.startedAnew(along: route, policy: routed.policy, terms, now: now)
             lookup.rankExpired(on: network, now: now, &state)
             if let changeEnd { lookup.awaitNetwork(until: changeEnd) }
             lookup.proceed(now: now, &state)

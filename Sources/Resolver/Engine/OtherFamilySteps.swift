@@ -30,23 +30,21 @@ extension Resolver {
         let waiter = state.otherFamilies.newWaiter(
             for: question, of: number.flatMap { lookups[$0]?.holder.client },
             isForRefresh: number.flatMap { lookups[$0]?.isRefreshAlone } ?? false)
-        let policy = routing.policy(for: other)
+        let routed = routing.routed(other, now: now)
         if waiter.isForRefresh, numberOfQuestion[other] == nil {
-            refreshOtherFamily(other, policy, waiter, now: now)
+            refreshOtherFamily(routed, waiter, now: now)
         } else {
-            lookUp(other, policy, waiter, nil, now: now)
+            lookUp(routed, waiter, nil, now: now)
         }
     }
 
     /// Begins the other family's lookup for a refresh, with the limits of a refresh.
-    private mutating func refreshOtherFamily(
-        _ other: Question, _ policy: NamePolicy, _ waiter: Waiter, now: Instant
-    ) {
-        let route = route(other, policy, now: now)
-        guard failures.failure(of: other, hasExpired: false, now: now) == nil,
+    private mutating func refreshOtherFamily(_ other: borrowing RoutedQuestion, _ waiter: Waiter, now: Instant) {
+        let route = route(other, now: now)
+        guard failures.failure(of: other.question, hasExpired: false, now: now) == nil,
             lookupsInFlight < Bounds.maxLookups, !route.hasOnlyThrottled
         else { return state.actions.append(.fail(waiter, .notReady)) }
-        beginRefreshNow(other, along: route, policy, now: now) { lookup, _ in lookup.waiters.append(waiter) }
+        beginRefreshNow(other, along: route, now: now) { lookup, _ in lookup.waiters.append(waiter) }
     }
 
     /// Ends the wait of all lookups for a preferred family: with DNS64 there is none.

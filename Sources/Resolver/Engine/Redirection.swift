@@ -16,8 +16,8 @@ extension Resolver {
                 self.change(number, now: now) { lookup, _ in lookup.disableCaching() }
                 continue
             }
-            let policy = routing.policy(for: lookup.question)
-            let upstreams = routing.upstreams(for: lookup.question, policy, state.ranking, now: now)
+            let routed = routing.routed(lookup.question, now: now)
+            let upstreams = routing.direction(of: routed, state.ranking, now: now).upstreams
             if upstreams != lookup.upstreams, upstreams.areFinal || lookup.upstreams.areFinal {
                 self.change(number, now: now) { lookup, state in
                     lookup.forgetExpired()
@@ -28,7 +28,7 @@ extension Resolver {
             }
             let isRedirected =
                 upstreams != lookup.upstreams || routing.isAnsweredHere(lookup.question)
-            guard isRedirected || policy.mayDiffer(from: lookup.policy) else { continue }
+            guard isRedirected || routed.policy.mayDiffer(from: lookup.policy) else { continue }
             self.change(number, now: now) { lookup, _ in lookup.disableCaching(isRedirected: isRedirected) }
         }
     }

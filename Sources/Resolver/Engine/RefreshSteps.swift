@@ -25,12 +25,12 @@ extension Resolver {
 
     /// Begins a refresh at once; its cost delays later ones.
     mutating func beginRefreshNow(
-        _ question: Question, along route: Lookup.Route, _ policy: NamePolicy, now: Instant,
+        _ routed: borrowing RoutedQuestion, along route: Lookup.Route, now: Instant,
         _ join: (inout Lookup, inout ResolverState) -> Void
     ) {
         if !route.isSystemFirst, let first = route.providers.first { _ = state.ranking.spend(on: first, now: now) }
         refreshes.started += 1
-        begin(question, along: route, policy, isRefresh: true, now: now, join)
+        begin(routed, along: route, isRefresh: true, now: now, join)
     }
 
     /// Ends a refresh that has nothing to ask for: the daemon gives its own answer, which may be no data because of the
@@ -38,8 +38,9 @@ extension Resolver {
     /// because the answer may change before.
     ///
     /// - Returns: whether the refresh ended.
-    mutating func isRefreshNeedless(_ question: Question, _ policy: NamePolicy, now: Instant) -> Bool {
-        if ownReply(question, policy, now: now) != nil {
+    mutating func isRefreshNeedless(_ routed: borrowing RoutedQuestion, now: Instant) -> Bool {
+        let (question, policy) = (routed.question, routed.policy)
+        if ownReply(routed, now: now) != nil {
             state.plan.gained(question)
             return true
         }
@@ -59,12 +60,11 @@ extension Resolver {
         let (routing, ranking) = (routing, state.ranking)
         let isElsewhere = former.policy.partition != routing.policy.partition
         let isLost = { (question: Question) in
-            let (old, new) = (former.policy(for: question), routing.policy(for: question))
-            return isElsewhere || new.mayDiffer(from: old)
-                || routing.isOfFormerView(question)
-                || former.place(of: question, now: now) != routing.place(of: question, now: now)
-                || former.upstreams(for: question, old, ranking, now: now)
-                    != routing.upstreams(for: question, new, ranking, now: now)
+            let (old, new) = (former.routed(question, now: now), routing.routed(question, now: now))
+            return isElsewhere || new.policy.mayDiffer(from: old.policy) || routing.isOfFormerView(question)
+                || old.place != new.place
+                || former.direction(of: old, ranking, now: now).upstreams
+                    != routing.direction(of: new, ranking, now: now).upstreams
         }
         forgetAnswers(now: now, where: isLost)
     }

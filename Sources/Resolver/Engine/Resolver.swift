@@ -150,27 +150,30 @@ package struct Resolver {
     private mutating func asked(
         _ question: Question, _ waiter: Waiter, isCacheOnly: Bool, _ cache: some KnownAnswers, now: Instant
     ) {
-        let policy = routing.policy(for: question)
-        let aged = cache.expired(question, within: policy.limits, now: now)
-        let preferred = preferredAnswer(over: question, cache, now: now)
-        if let reply = ownReply(question, policy, preferred: preferred, over: aged, now: now) {
+        let routed = routing.routed(question, now: now)
+        let aged = cache.expired(question, within: routed.policy.limits, now: now)
+        let preferred = preferredAnswer(over: routed, cache, now: now)
+        if let reply = ownReply(routed, preferred: preferred, over: aged, now: now) {
             state.actions.append(reply.action(for: waiter))
             return
         }
-        let expired = aged.flatMap { policy.usable($0, now: now) }.flatMap { state.arranged($0, question, now: now) }
+        let expired = aged.flatMap { routed.policy.usable($0, now: now) }.flatMap {
+            state.arranged($0, question, now: now)
+        }
         if isCacheOnly { return state.replyFromCache(waiter, expired) }
         state.plan.asked(question, now: now)
         state.verification.asked(question, now: now)
-        lookUp(question, policy, waiter, expired, now: now)
+        lookUp(routed, waiter, expired, now: now)
     }
 
     /// Joins the lookup in flight for the question, or begins one. A remembered failure is replied at once.
     mutating func lookUp(
-        _ question: Question, _ policy: NamePolicy, _ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant
+        _ routed: borrowing RoutedQuestion, _ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant
     ) {
+        let question = routed.question
         let number = numberOfQuestion[question]
         if let number, let failure = lookups[number]?.failureBeforeLate {
-            replyInsteadOfAsking(question, waiter, expired, policy, failure)
+            replyInsteadOfAsking(routed, waiter, expired, failure)
         } else if let number, waiter.isForRefresh || lookups[number]?.isWithdrawn(state.ranking, now: now) != true {
             let terms = networks.isNew(now) ? state.termsAtFirst(now) : nil
             change(number, now: now) { lookup, state in
@@ -180,11 +183,11 @@ package struct Resolver {
         } else if changeEnd(now) == nil,
             let failure = failures.failure(of: question, hasExpired: isOwn(expired), now: now)
         {
-            replyInsteadOfAsking(question, waiter, expired, policy, failure.reason)
+            replyInsteadOfAsking(routed, waiter, expired, failure.reason)
         } else {
             if let number { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
-            let route = route(question, policy, now: now)
-            begin(question, along: route, policy, for: waiter.client, isRefresh: false, now: now) {
+            let route = route(routed, now: now)
+            begin(routed, along: route, for: waiter.client, isRefresh: false, now: now) {
                 $0.join(waiter, expired, now: now, &$1)
             }
         }
@@ -195,11 +198,11 @@ package struct Resolver {
 
     /// Replies after a recent failure: the expired answer, else the operator's fallback, else the error.
     private mutating func replyInsteadOfAsking(
-        _ question: Question, _ waiter: Waiter, _ expired: ExpiredAnswer?, _ policy: NamePolicy, _ reason: LookupFailure
+        _ routed: borrowing RoutedQuestion, _ waiter: Waiter, _ expired: ExpiredAnswer?, _ reason: LookupFailure
     ) {
         if let expired {
             state.actions.append(.replyExpired(waiter, expired, expired.cause(.recheck)))
-        } else if let fallback = policy.fallback(for: question) {
+        } else if let fallback = routed.policy.fallback(for: routed.question) {
             state.actions.append(.reply(waiter, fallback, .fallback))
         } else {
             // Behind a captive portal, return the portal error on every query.
@@ -209,11 +212,13 @@ package struct Resolver {
     }
 
     mutating func begin(
-        _ question: Question, along route: Lookup.Route, _ policy: NamePolicy, for client: ClientID? = nil,
+        _ routed: borrowing RoutedQuestion, along route: Lookup.Route, for client: ClientID? = nil,
         isRefresh: Bool, now: Instant, _ join: (inout Lookup, inout ResolverState) -> Void
     ) {
+        let (question, policy) = (routed.question, routed.policy)
         let records = state.plan.records(of: question)
-        let holder = ShareHolder(question.name, client, isKnown: records.providersEnd != nil)
+        let holder = ShareHolder(
+            question.name, in: route.domain, client, isKnown: records.providersEnd != nil)
         let number = freeNumbers.popLast() ?? lookups.count
         if number == lookups.count { lookups.append(nil) }
         holders.add(number, for: holder)
@@ -261,8 +266,9 @@ package struct Resolver {
     /// Unsolicited answer: caches it, and completes a matching lookup.
     mutating func volunteered(_ question: Question, _ answer: Answer, _ provider: ProviderID, now: Instant) {
         guard answer.kind != .ambiguousEmpty, state.isStable || numberOfQuestion[question] != nil else { return }
-        let policy = routing.policy(for: question)
-        let upstreams = routing.upstreams(for: question, policy, state.ranking, now: now)
+        let routed = routing.routed(question, now: now)
+        let policy = routed.policy
+        let upstreams = routing.direction(of: routed, state.ranking, now: now).upstreams
         guard let traits = state.ranking.traits(of: .provider(provider)),
             upstreams == .provider(provider) || upstreams.include(traits) && traits.shadowShare == nil,
             let answer = state.heardInBackground(question, answer, policy, from: provider, took: nil, now: now)
@@ -461,18 +467,18 @@ package struct Resolver {
     }
 
     private mutating func refresh(_ question: Question, _ prospect: RefreshPlan.Prospect, now: Instant) {
-        let policy = routing.policy(for: question)
-        guard policy.prefetches || prospect.isRequested, numberOfQuestion[question] == nil else { return }
-        guard !isRefreshNeedless(question, policy, now: now),
+        let routed = routing.routed(question, now: now)
+        guard routed.policy.prefetches || prospect.isRequested, numberOfQuestion[question] == nil else { return }
+        guard !isRefreshNeedless(routed, now: now),
             question.dnssec.isEmpty || !carriedBits(of: question, now: now).isEmpty
         else { return }
         if let failure = failures.failure(of: question, hasExpired: false, now: now) {
-            let hasExpired = recheckOfCached(question, policy, now: now) != nil
+            let hasExpired = recheckOfCached(question, routed.policy, now: now) != nil
             let retryAt = hasExpired ? min(failure.recheckAt, failure.until) : failure.until
             if retryAt > now { return state.plan.failed(question, retryAt: retryAt) }
         }
         guard mayRefresh else { return state.plan.postponed(question, now: now) }
-        let route = route(question, policy, charged: prospect.chargedTo, now: now)
+        let route = route(routed, charged: prospect.chargedTo, now: now)
         // Clients have the expired answer, and another request tests whether the provider replies.
         if route.isUnresponsive, !route.isSystemFirst, let first = route.providers.first,
             state.ranking.isTried(first, now),
@@ -490,7 +496,7 @@ package struct Resolver {
         }
         guard !route.hasOnlyThrottled else { return state.plan.failed(question, retryAt: now + Bounds.throttleFloor) }
         refreshes.started += 1
-        begin(question, along: route, policy, isRefresh: true, now: now) { _, _ in }
+        begin(routed, along: route, isRefresh: true, now: now) { _, _ in }
     }
 
     // MARK: consequences of probes
@@ -532,8 +538,8 @@ package struct Resolver {
             // Behind a portal, a lookup started now has no better chance than one that a client starts.
             if number == nil { return }
         }
-        let policy = routing.policy(for: question)
-        let fullRoute = route(question, policy, now: now)
+        let routed = routing.routed(question, now: now)
+        let fullRoute = route(routed, now: now)
         let route = fullRoute.without(source)
         guard !route.isEmpty, !route.hasOnlyThrottled,
             number == nil ? mayRefresh : forged != nil
@@ -548,7 +554,7 @@ package struct Resolver {
                 lookup.replace(source, forged, on: fullRoute, state.verification, now: now)
             }
         }
-        beginRefreshNow(question, along: route, policy, now: now) { lookup, state in
+        beginRefreshNow(routed, along: route, now: now) { lookup, state in
             lookup.replace(source, forged, on: fullRoute, state.verification, now: now)
         }
     }

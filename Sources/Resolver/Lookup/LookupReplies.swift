@@ -11,10 +11,11 @@ extension Lookup {
         if attempt.upstream == .system, state.portal.covers(question.name), let usable = portalAnswer(answer, state) {
             return finishForPortal(with: usable, now: now, &state)
         }
-        if let contradiction = state.contradiction(in: answer, to: question, policy, from: attempt.upstream) {
+        let judgement = state.judged(answer, to: question, by: policy, from: attempt.upstream)
+        if case .contradicts(let contradiction) = judgement {
             return contradicted(attempt, answer, contradiction, now: now, &state)
         }
-        let usable = policy.withoutPrivateAddresses(answer)
+        let usable = judgement.usable
         state.sourceHistory.answered(
             question, answer, usable: usable, by: attempt.source,
             took: attempt.isSent ? attempt.startedAt.duration(to: now) : nil, now: now)

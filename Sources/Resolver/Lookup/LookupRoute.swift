@@ -20,6 +20,8 @@ extension Lookup {
         let usedUp: [RankedID]
         /// The upstreams allowed when the lookup began.
         let upstreams: NameUpstreams
+        /// The registrable domain of the name.
+        let domain: Name
         let hasSystem: Bool
         /// Time for which only the system resolver is asked (order `systemFirst`); nil: the providers go first.
         private(set) var systemLead: Duration?
@@ -62,7 +64,8 @@ extension Lookup {
                 providers: providers.filter(isOther), trialPending: trialPending.filter(isOther),
                 trialPatience: trialPatience, throttled: throttled.filter(isOther),
                 blocked: blocked.filter(isOther), usedUp: usedUp.filter(isOther), upstreams: upstreams,
-                hasSystem: hasSystem && source != .system, systemLead: source == .system ? nil : systemLead,
+                domain: domain, hasSystem: hasSystem && source != .system,
+                systemLead: source == .system ? nil : systemLead,
                 hedge: source == .system ? nil : hedge.flatMap { isOther($0) ? $0 : nil },
                 inTrouble: inTrouble, isSilent: isSilent, isUnresponsive: isUnresponsive,
                 slowestAnswerTime: slowestAnswerTime)

@@ -227,11 +227,12 @@ struct ResolverState {
         _ question: Question, _ answer: Answer, _ policy: NamePolicy, from provider: ProviderID, took: Duration?,
         now: Instant
     ) -> Answer? {
-        if let contradiction = contradiction(in: answer, to: question, policy, from: .provider(provider)) {
+        let judgement = judged(answer, to: question, by: policy, from: .provider(provider))
+        if case .contradicts(let contradiction) = judgement {
             contradicted(question, answer, contradiction, from: .provider(provider), took: took, now: now)
             return nil
         }
-        let usable = policy.withoutPrivateAddresses(answer)
+        let usable = judgement.usable
         sourceHistory.answered(question, answer, usable: usable, by: .provider(provider), took: took, now: now)
         return usable
     }

@@ -4,6 +4,18 @@
 import DNSWire
 import PublicSuffix
 
+/// A question with what the settings and the local names say about its name. It is made when the question enters.
+struct RoutedQuestion {
+    let question: Question
+    let policy: NamePolicy
+    /// The local answer, or whether providers may get the name. It precedes any upstream. The operator's names precede
+    /// the names that DHCP clients chose.
+    let place: LocalNames.Route
+
+    /// The local origin of the answer; nil: upstreams answer.
+    var localOrigin: LocalOrigin? { if case .here(_, let origin) = place { origin } else { nil } }
+}
+
 struct Routing {
     var policy = Policy()
     var hasSystem = false
@@ -22,10 +34,12 @@ struct Routing {
         }
     }
 
-    /// Returns the route of local names and of names that a rule answers, which precedes any upstream. The operator's
-    /// names precede the names that DHCP clients chose.
-    func place(of question: Question, now: Instant) -> LocalNames.Route {
-        withPolicy(of: question) { place(of: question, by: $0, now: now) }
+    /// Returns the question with what the settings and the local names say about its name.
+    func routed(_ question: Question, now: Instant) -> RoutedQuestion {
+        withPolicy(of: question) { policy in
+            RoutedQuestion(
+                question: question, policy: policy.of(question.name), place: place(of: question, by: policy, now: now))
+        }
     }
 
     private func place(of question: Question, by policy: borrowing Policy, now: Instant) -> LocalNames.Route {
@@ -129,10 +143,12 @@ struct Routing {
     ///   - charged: the provider whose budget was charged for the question. It goes first unless it is failing.
     ///   - systemLead: as in `Lookup.Route`, if there is a system resolver; nil: the providers go first.
     func route(
-        _ question: Question, _ policy: NamePolicy, charged: RankedID? = nil, systemLead: Duration? = nil,
+        _ routed: borrowing RoutedQuestion, charged: RankedID? = nil, systemLead: Duration? = nil,
         _ ranking: inout UpstreamRanking, now: Instant
     ) -> Lookup.Route {
-        let upstreams = upstreams(for: question, policy, ranking, now: now)
+        let question = routed.question
+        let domain = question.name.registrableDomain
+        let upstreams = direction(of: routed, ranking, now: now).upstreams
         let spared = ranking.throttled(for: question.kind, among: upstreams, now: now).filter {
             !ranking.unserved.isPaused(question.name, at: $0, now)
         }
@@ -156,61 +172,51 @@ struct Routing {
         }
         let mayUseSystem = hasSystem && !upstreams.areFinal
         let lead = mayUseSystem && upstreams != .system ? systemLead : nil
-        let hasSystem = mayUseSystem && (upstreams == .system || lead != nil || policy.standsIn != .never)
+        let hasSystem = mayUseSystem && (upstreams == .system || lead != nil || routed.policy.standsIn != .never)
         // A trial tests whether a failed provider has recovered. The trial waits for it no longer than other lookups
         // do.
         let working = order.filter { !ranking.isUnreached($0, now) }
         let isSilent =
-            !working.isEmpty && ranking.maySomeBeSilent && areSilent(working, to: question.name, ranking, now)
+            !working.isEmpty && areSilent(working, to: ShareHolder.parent(of: question.name, in: domain), ranking, now)
         let inTrouble = working.isEmpty && spared.allSatisfy { blocked.contains($0) }
         let onTrial = inTrouble && hasSystem ? order.filter { ranking.isOnTrial($0, now) } : []
         return Lookup.Route(
             providers: onTrial.isEmpty ? order : order.filter { !onTrial.contains($0) }, trialPending: onTrial,
             trialPatience: onTrial.isEmpty ? .zero : Bounds.systemPatienceInTrouble,
             throttled: spared.filter { !usedUp.contains($0) && !blocked.contains($0) }, blocked: blocked,
-            usedUp: usedUp, upstreams: upstreams, hasSystem: hasSystem, systemLead: lead, inTrouble: inTrouble,
-            isSilent: isSilent,
+            usedUp: usedUp, upstreams: upstreams, domain: domain, hasSystem: hasSystem, systemLead: lead,
+            inTrouble: inTrouble, isSilent: isSilent,
             isUnresponsive: order.count == 1 && working.count == 1
-                && (isSilent || ranking.isUnresponsive(working[0], for: question.name.registrableDomain, now)),
+                && (isSilent || ranking.isUnresponsive(working[0], for: domain, now)),
             slowestAnswerTime: ranking.slowestAnswerTime(of: working.prefix(Bounds.maxProviderAttempts)))
     }
 
-    /// Whether every provider that a lookup would ask is silent to names of the name's parent.
+    /// Whether every provider that a lookup would ask is silent to names of this parent.
     private func areSilent(
-        _ providers: [RankedID], to name: Name, _ ranking: UpstreamRanking, _ now: Instant
+        _ providers: [RankedID], to parent: Name, _ ranking: UpstreamRanking, _ now: Instant
     ) -> Bool {
-        let parent = ShareHolder.parent(of: name)
-        return providers.prefix(Bounds.maxProviderAttempts).allSatisfy { ranking.isSilent($0, to: parent, now) }
+        providers.prefix(Bounds.maxProviderAttempts).allSatisfy { ranking.isSilent($0, to: parent, now) }
     }
 
     /// Returns whether the name's upstreams serve the other address family only, and the system resolver may not answer
     /// either. Such a question gets no data, because musl treats the failure of one family as that of both.
-    func isFamilyUnserved(
-        _ question: Question, _ policy: NamePolicy, _ ranking: UpstreamRanking, now: Instant
-    ) -> Bool {
+    func isFamilyUnserved(_ routed: borrowing RoutedQuestion, _ ranking: UpstreamRanking, now: Instant) -> Bool {
+        let (question, policy) = (routed.question, routed.policy)
         // A system resolver that may stand in gets the question.
         guard !hasSystem || policy.standsIn == .never, !ranking.isServed(question, by: policy.upstreams),
             let other = question.otherFamily,
             ranking.isServed(other, by: policy.upstreams)
         else { return false }
-        let direction = direction(of: question, policy, ranking, now: now)
+        let direction = direction(of: routed, ranking, now: now)
         return direction.grounds == .noProvider && (direction.upstreams != .system || !hasSystem)
     }
 
-    /// Returns the upstreams that the settings allow for the name and that exist.
-    func upstreams(
-        for question: Question, _ policy: NamePolicy, _ ranking: UpstreamRanking, now: Instant
-    ) -> NameUpstreams {
-        direction(of: question, policy, ranking, now: now).upstreams
-    }
-
-    /// Returns the upstreams that the settings allow for the name, with the reason.
-    func direction(
-        of question: Question, _ policy: NamePolicy, _ ranking: UpstreamRanking, now: Instant
-    ) -> Direction {
+    /// Returns the upstreams that the settings allow for the name and that exist, with the reason.
+    func direction(of routed: borrowing RoutedQuestion, _ ranking: UpstreamRanking, now: Instant) -> Direction {
+        let (question, policy) = (routed.question, routed.policy)
         if isOfFormerView(question) { return Direction(upstreams: .nothing(.removed), grounds: .rule) }
         guard !policy.upstreams.areFinal else { return policy.direction }
-        guard place(of: question, now: now) == .anywhere else {
+        guard routed.place == .anywhere else {
             return Direction(upstreams: .system, grounds: .specialName)
         }
         guard switchedOff.covering(question.name, now: now) == nil else {
@@ -243,12 +249,5 @@ extension Routing {
     func withPolicy<Result>(of question: Question, _ use: (borrowing Policy) -> Result) -> Result {
         guard question.clients.view > 0, let index = policy.index(of: question.clients) else { return use(policy) }
         return use(policy.views[index].policy)
-    }
-}
-
-extension Routing {
-    /// The local origin of the answer; nil: upstreams answer.
-    func localOrigin(of question: Question, now: Instant) -> LocalOrigin? {
-        if case .here(_, let origin) = place(of: question, now: now) { origin } else { nil }
     }
 }

@@ -110,8 +110,6 @@ final class ProviderStanding {
     func mayBeBack(_ now: Instant) -> Bool { hasLostConnection && breaker.isHalfOpen(now) }
     /// Whether the provider could not be reached, and has not replied since.
     func isUnreached(_ now: Instant) -> Bool { isDown(now) || mayBeBack(now) }
-    /// Whether any name has waited in vain for any reply, and none has arrived since.
-    var mayBeSilentToParents: Bool { !silentParents.isEmpty }
     /// Whether two names of this parent have waited in vain for any reply, and none has arrived since.
     func isSilent(to parent: Name, _ now: Instant) -> Bool { silentParents.contains(parent, now) }
     /// Whether the provider fails for every name. It is still asked first for each name.
@@ -168,12 +166,12 @@ final class ProviderStanding {
 
     /// Whether the provider replies to no name of this domain. Requests for several domains, or many for this one, are
     /// in flight or timed out since its last reply. Lookups still ask it, because other names may be answered.
-    func isUnresponsive(for domain: @autoclosure () -> Name, _ now: Instant) -> Bool {
+    func isUnresponsive(for domain: Name, _ now: Instant) -> Bool {
         guard isOverdue(since: unansweredSince, now), let triedAt, now - triedAt <= Bounds.unresponsiveMemory else {
             return false
         }
         return unanswered.count >= Bounds.timedOutDomainsToOpen
-            || unanswered[domain()] ?? 0 >= Bounds.unansweredOfDomain
+            || unanswered[domain] ?? 0 >= Bounds.unansweredOfDomain
     }
 
     /// Whether requests are in flight, and no reply has arrived for more than twice the usual time.

@@ -380,16 +380,9 @@ struct UpstreamRanking {
         index(of: provider).flatMap { standings[$0].triedAt }.map { now - $0 < Bounds.trialSpacing } ?? false
     }
 
-    /// Whether a name has waited in vain for any provider. If not, no question needs its parent, which costs a look
-    /// into the list of public suffixes.
-    var maySomeBeSilent: Bool {
-        for standing in standings where standing.mayBeSilentToParents { return true }
-        return false
-    }
-
     /// Whether the provider replies to no name of this domain.
-    func isUnresponsive(_ provider: RankedID, for domain: @autoclosure () -> Name, _ now: Instant) -> Bool {
-        index(of: provider).map { standings[$0].isUnresponsive(for: domain(), now) } ?? false
+    func isUnresponsive(_ provider: RankedID, for domain: Name, _ now: Instant) -> Bool {
+        index(of: provider).map { standings[$0].isUnresponsive(for: domain, now) } ?? false
     }
 
     /// Interval of refreshes after an outage: `Bounds.retryStep`, or longer if the connections to the best provider

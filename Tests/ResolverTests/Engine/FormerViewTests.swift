@@ -21,8 +21,8 @@ import Testing
 
     private func upstreams(_ routing: Routing, view: UInt32, _ type: RecordType = .a) -> NameUpstreams {
         let question = Question(name, type, from: ClientGroup(view: view))
-        return routing.upstreams(
-            for: question, routing.policy(for: question), UpstreamRanking(seed: 1), now: .testStart)
+        let routed = routing.routed(question, now: .testStart)
+        return routing.direction(of: routed, UpstreamRanking(seed: 1), now: .testStart).upstreams
     }
 
     @Test func nobodyIsAskedForAFormerView() {

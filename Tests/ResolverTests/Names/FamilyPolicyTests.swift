@@ -97,13 +97,17 @@ struct FamilyPolicyTests {
 
     @Test("another answer of the cache is wanted only for a type that may yield")
     func preferredQuestion() throws {
-        let soft = resolver(try policy(("example", .preferIPv4), ("hard.example", .ipv4)))
-        #expect(soft.preferredQuestion(over: question) == question.with(.a))
-        #expect(soft.preferredQuestion(over: question.with(.a)) == nil)
-        #expect(soft.preferredQuestion(over: question.with(.https)) == nil)
-        #expect(soft.preferredQuestion(over: Question(try #require(Name("hard.example")), .aaaa)) == nil)
-        #expect(soft.preferredQuestion(over: Question(try #require(Name("a.org")), .aaaa)) == nil)
-        #expect(resolver(Policy()).preferredQuestion(over: question) == nil)
+        func preferred(over question: Question, _ policy: Policy) -> Question? {
+            let resolver = resolver(policy)
+            return resolver.preferredQuestion(over: resolver.routing.routed(question, now: .testStart))
+        }
+        let soft = try policy(("example", .preferIPv4), ("hard.example", .ipv4))
+        #expect(preferred(over: question, soft) == question.with(.a))
+        #expect(preferred(over: question.with(.a), soft) == nil)
+        #expect(preferred(over: question.with(.https), soft) == nil)
+        #expect(preferred(over: Question(try #require(Name("hard.example")), .aaaa), soft) == nil)
+        #expect(preferred(over: Question(try #require(Name("a.org")), .aaaa), soft) == nil)
+        #expect(preferred(over: question, Policy()) == nil)
     }
 
     @Test("HTTPS answers have no address hint of an excluded family, nor of one that yields, cached before or not")

@@ -195,7 +195,7 @@ struct LocalZoneTests {
         #expect(try reply("2.2.0.192.in-addr.arpa", .ptr, resolver) == "PTR a.example 10")
         func origin(_ text: String) throws -> LocalOrigin? {
             let question = Question(try name(text), .a)
-            return resolver.routing.localOrigin(of: question, now: now)
+            return resolver.routing.routed(question, now: now).localOrigin
         }
         #expect(try origin("second") == .hosts(FilePlace(path: "/h1", line: 2)))
         #expect(try origin("first") == .hosts(FilePlace(path: "/h0", line: 1)))
@@ -229,7 +229,7 @@ struct LocalZoneTests {
         #expect(try reply("x.tv.lan", .a, resolver) == "NXDOMAIN")
         let question = Question(try name("tv.lan"), .aaaa)
         let origin = LocalOrigin.lease(FilePlace(path: "/leases", line: 1), endsAt: now + .seconds(5))
-        #expect(resolver.routing.localOrigin(of: question, now: now) == origin)
+        #expect(resolver.routing.routed(question, now: now).localOrigin == origin)
     }
 
     @Test("without a local zone a client has its label alone")

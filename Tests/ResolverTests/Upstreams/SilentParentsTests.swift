@@ -1,6 +1,7 @@
 // The cases in which two names of a parent show the silence of a provider.
 
 import DNSWire
+import PublicSuffix
 import TestSupport
 import Testing
 
@@ -17,8 +18,8 @@ struct SilentParentsTests {
     ) throws -> Bool {
         let name = try #require(Name(name))
         return parents.waitedInVain(
-            name, parent: ShareHolder.parent(of: name), startedAt: at(milliseconds), sharedWithin: sharedWithin,
-            now: at(milliseconds + 1800))
+            name, parent: ShareHolder.parent(of: name, in: name.registrableDomain), startedAt: at(milliseconds),
+            sharedWithin: sharedWithin, now: at(milliseconds + 1800))
     }
 
     private func contains(_ parent: String, _ milliseconds: Int) throws -> Bool {

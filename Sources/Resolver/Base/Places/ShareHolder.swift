@@ -40,15 +40,18 @@ package struct ShareHolder: Hashable, Sendable {
     package let isKnown: Bool
 
     package init(_ name: Name, _ client: ClientID?, isKnown: Bool = false) {
-        domain = name.registrableDomain
+        self.init(name, in: name.registrableDomain, client, isKnown: isKnown)
+    }
+
+    /// - Parameter domain: the registrable domain of the name.
+    init(_ name: Name, in domain: Name, _ client: ClientID?, isKnown: Bool) {
+        self.domain = domain
         parent = ShareHolder.parent(of: name, in: domain)
         self.client = client
         self.isKnown = isKnown
     }
 
-    static func parent(of name: Name) -> Name { parent(of: name, in: name.registrableDomain) }
-
-    private static func parent(of name: Name, in domain: Name) -> Name {
+    static func parent(of name: Name, in domain: Name) -> Name {
         let isChild = name.wire.count <= 1 + Int(name.wire[0]) + domain.wire.count
         return isChild ? domain : name.parent ?? domain
     }

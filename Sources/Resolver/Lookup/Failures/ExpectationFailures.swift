@@ -3,14 +3,13 @@
 import DNSWire
 
 extension ResolverState {
-    /// Returns how an upstream's answer contradicts the rule for its name; nil if it does not.
-    func contradiction(
-        in answer: Answer, to question: Question, _ policy: NamePolicy, from upstream: Upstream
-    ) -> Contradiction? {
-        guard let expectation = policy.expectation else { return nil }
-        let carriesAliases = upstream.ranked.map { ranking.traits(of: $0)?.carriesAliases ?? false } ?? true
-        return expectation.contradiction(
-            in: answer, to: question, carriesAliases: carriesAliases, behind: policy.probes.nat64Prefixes)
+    /// Judges an upstream's answer by the policy of its name.
+    func judged(
+        _ answer: Answer, to question: Question, by policy: NamePolicy, from upstream: Upstream
+    ) -> AnswerJudgement {
+        policy.judged(
+            answer, to: question,
+            carriesAliases: upstream.ranked.map { ranking.traits(of: $0)?.carriesAliases ?? false } ?? true)
     }
 
     /// Records a contradicting answer.
