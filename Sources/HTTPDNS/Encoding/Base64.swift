@@ -18,16 +18,15 @@ struct Base64: Sendable {
     func encode(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         text.append(addingCapacity: (bytes.count + 2) / 3 * 4) { text in
-            var (pending, bitCount): (UInt32, UInt32) = (0, 0)
-            for byte in bytes {
-                pending = pending << 8 | UInt32(byte)
-                bitCount += 8
-                while bitCount >= 6 {
-                    bitCount -= 6
-                    text.append(alphabet[Int(pending >> bitCount & 0x3F)])
-                }
+            let (bytes, alphabet) = (bytes.span, alphabet.span)
+            // Three bytes are four characters. Fewer bytes at the end are filled up with zeros.
+            for start in stride(from: 0, to: bytes.count, by: 3) {
+                let count = min(3, bytes.count - start)
+                var group = UInt32(bytes[start]) << 16
+                if count > 1 { group |= UInt32(bytes[start + 1]) << 8 }
+                if count > 2 { group |= UInt32(bytes[start + 2]) }
+                for character in 0...count { text.append(alphabet[Int(group >> (18 - 6 * character) & 0x3F)]) }
             }
-            if bitCount > 0 { text.append(alphabet[Int(pending << (6 - bitCount) & 0x3F)]) }
             while isPadded, !text.count.isMultiple(of: 4) { text.append(UInt8(ascii: "=")) }
         }
         return String(decoding: text, as: UTF8.self)
