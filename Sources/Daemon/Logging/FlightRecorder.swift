@@ -10,6 +10,7 @@ import Telemetry
 final class FlightRecorder {
     let records: FlightRecords
     private var wordOfText: [String: FlightWord] = [:]
+    private var wordOfCode: [ResponseCode: FlightWord] = [:]
     /// Fetches in flight. Each ends once or is abandoned.
     private var fetches: [FetchID: Fetch] = [:]
 
@@ -61,11 +62,11 @@ final class FlightRecorder {
         switch event {
         case .fetchFinished(let id, let result):
             switch result {
-            case .success(let answer): ended(id, answer.responseCode.description, now: now)
-            case .nameFailed(let failure): ended(id, failure.responseCode.description, now: now)
-            case .notServed: ended(id, "not served", now: now)
-            case .omitted: ended(id, "omitted", now: now)
-            case .failure(let failure): ended(id, failure.rawValue, now: now)
+            case .success(let answer): ended(id, word(answer.responseCode), now: now)
+            case .nameFailed(let failure): ended(id, word(failure.responseCode), now: now)
+            case .notServed: ended(id, word("not served"), now: now)
+            case .omitted: ended(id, word("omitted"), now: now)
+            case .failure(let failure): ended(id, word(failure.rawValue), now: now)
             }
         case .network(.changed(let network)):
             var event = self.event(.networkChanged, nil, now: now)
@@ -73,21 +74,16 @@ final class FlightRecorder {
             records.ofMainThread.record(event)
         case .asked, .prefetchDue, .servedAgain, .answeredFromCache, .requested, .restored, .forgotten,
             .flushed, .volunteered, .fetchWaits, .fetchAwaitsFleet, .fetchSent, .fetchShared, .fetchDeferred,
-            .demandElsewhere,
-            .evidence,
-            .probeFinished, .probeRequested,
-            .switchedOff, .throttled, .overQuota,
-            .unacknowledged,
-            .providerReset, .upstreamsChanged, .policyChanged, .hostsChanged, .leasesChanged, .redirected, .network,
-            .nat64Prefixes,
-            .timePassed:
+            .demandElsewhere, .evidence, .probeFinished, .probeRequested, .switchedOff, .throttled, .overQuota,
+            .unacknowledged, .providerReset, .upstreamsChanged, .policyChanged, .hostsChanged, .leasesChanged,
+            .redirected, .network, .nat64Prefixes, .timePassed:
             break
         }
     }
 
     /// Records an action before it is carried out. Replies to clients are recorded when they are sent.
     func note(_ action: Action, nameOfSource: (Source) -> String, now: Instant) {
-        if case .abandon(let id) = action { return ended(id, "abandoned", now: now) }
+        if case .abandon(let id) = action { return ended(id, word("abandoned"), now: now) }
         guard records.scope == .all else { return }
         switch action {
         case .fetch(let id, let question, let upstream, let purpose):
@@ -97,7 +93,7 @@ final class FlightRecorder {
         case .store(let question, let answer, let source, _):
             var event = event(.stored, question.name, now: now)
             event.type = question.type
-            event.outcome = word(answer.responseCode.description)
+            event.outcome = word(answer.responseCode)
             event.upstream = word(nameOfSource(source))
             records.ofMainThread.record(event)
         case .probeNews(.found(let target, let result)):
@@ -142,12 +138,12 @@ final class FlightRecorder {
     }
 
     /// An abandoned fetch may still report its end, which is ignored here.
-    private func ended(_ id: FetchID, _ outcome: String, now: Instant) {
+    private func ended(_ id: FetchID, _ outcome: FlightWord, now: Instant) {
         guard let fetch = fetches.removeValue(forKey: id) else { return }
         var event = event(.fetchEnded, fetch.question.name, now: now)
         event.type = fetch.question.type
         event.upstream = fetch.upstream
-        event.outcome = word(outcome)
+        event.outcome = outcome
         event.microseconds = UInt32(clamping: fetch.begunAt.duration(to: now).microsecondsRoundedUp)
         records.ofMainThread.record(event)
     }
@@ -170,6 +166,13 @@ final class FlightRecorder {
     private func word(of rule: BlockingRule) -> FlightWord {
         let isFull = wordOfText.count >= FlightStrings.capacity / 2 && wordOfText[rule.text] == nil
         return word(isFull ? "rule" : rule.text)
+    }
+
+    private func word(_ code: ResponseCode) -> FlightWord {
+        if let known = wordOfCode[code] { return known }
+        let new = word(code.description)
+        if new != .none { wordOfCode[code] = new }
+        return new
     }
 
     /// Returns the text's number in the string table. The table is bounded: if it is full, this returns the empty word,
