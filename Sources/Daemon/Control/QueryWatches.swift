@@ -66,16 +66,14 @@ final class QueryWatches: TimedPart {
         _ pattern: NamePattern?, showsClients: Bool, wantsJSON: Bool, by userID: UInt32? = nil, now: Instant
     ) throws(Refusal) -> ControlStream {
         guard watches.count < QueryWatches.maxWatches else {
-            throw Refusal("\(QueryWatches.maxWatches) watches are running; wait for one to end", wantsJSON: wantsJSON)
+            throw Refusal("\(QueryWatches.maxWatches) watches are running; wait for one to end")
         }
         if let userID, watches.count(where: { $0.userID == userID }) >= QueryWatches.maxWatchesOfUser {
-            throw Refusal(
-                "user \(userID) has \(QueryWatches.maxWatchesOfUser) watches running; end one", wantsJSON: wantsJSON)
+            throw Refusal("user \(userID) has \(QueryWatches.maxWatchesOfUser) watches running; end one")
         }
         if userID != nil, watches.count(where: { $0.userID != nil }) >= QueryWatches.maxWatchesOfUsers {
             throw Refusal(
-                "unprivileged users have \(QueryWatches.maxWatchesOfUsers) watches running; wait for one to end",
-                wantsJSON: wantsJSON)
+                "unprivileged users have \(QueryWatches.maxWatchesOfUsers) watches running; wait for one to end")
         }
         let stream = ControlStream(silence: nil, patience: QueryWatches.patience)
         watches.append(QueryWatch(pattern, showsClients: showsClients, wantsJSON: wantsJSON, by: userID, to: stream))
