@@ -28,7 +28,7 @@ extension Resolver {
         _ question: Question, along route: Lookup.Route, _ policy: NamePolicy, now: Instant,
         _ join: (inout Lookup, inout ResolverState) -> Void
     ) {
-        if !route.isSystemFirst, let first = route.providers.first { _ = state.ranking.spend(on: first, now: now) }
+        if !route.isSystemFirst, let first = route.providers.first { _ = state.ranking[first]?.spend(now: now) }
         refreshes.started += 1
         begin(question, along: route, policy, isRefresh: true, now: now, join)
     }

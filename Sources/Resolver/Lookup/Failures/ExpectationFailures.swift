@@ -8,7 +8,7 @@ extension ResolverState {
         in answer: Answer, to question: Question, _ policy: NamePolicy, from upstream: Upstream
     ) -> Contradiction? {
         guard let expectation = policy.expectation else { return nil }
-        let carriesAliases = upstream.ranked.map { ranking.traits(of: $0)?.carriesAliases ?? false } ?? true
+        let carriesAliases = upstream.ranked.map { ranking[$0]?.traits.carriesAliases == true } ?? true
         return expectation.contradiction(
             in: answer, to: question, carriesAliases: carriesAliases, behind: policy.probes.nat64Prefixes)
     }
