@@ -73,9 +73,10 @@ struct ControlCommands {
                 try watches.begin(
                     pattern, showsClients: showsClients, wantsJSON: request.wantsJSON, by: boundUser, now: now))
         case .recorder(let showsClients):
-            let listing = FlightListing(wantsJSON: request.wantsJSON, scope: watches.scope)
             return .pages(
-                AnyIterator(ListingPages(of: resolving.recorder.records, listing, showsClients: showsClients)))
+                ListingPages.events(
+                    resolving.recorder.records, watches.scope, showsClients: showsClients, wantsJSON: request.wantsJSON)
+            )
         case .explain(let name, let type, let client):
             let group = client.map { resolving.group(of: $0) } ?? .all
             return try explain(Question(name, type, from: group), request, by: boundUser)
@@ -84,10 +85,10 @@ struct ControlCommands {
             return .stream(try pending.queries.begin(terms, wantsJSON: request.wantsJSON, by: boundUser, now: now))
         case .status: return whole(statistics.status, request)
         case .cache(let view, let scope):
-            let listing = CacheListing(view, scope, wantsJSON: request.wantsJSON)
             return .pages(
-                AnyIterator(
-                    ListingPages(of: cache, resolving, listing, nowMilliseconds: Clock.millisecondsSinceBoot(now))))
+                ListingPages.cache(
+                    cache, resolving, view, scope, wantsJSON: request.wantsJSON,
+                    nowMilliseconds: Clock.millisecondsSinceBoot(now)))
         case .flush(let scope, let wholeFleet): return flush(scope, wholeFleet: wholeFleet, request)
         case .prefetch(let names):
             resolving.handle(.prefetch(names), now: now)
@@ -107,14 +108,10 @@ struct ControlCommands {
             return .stream(
                 try pending.probes.report(name, address, by: peer.userID, wantsJSON: request.wantsJSON, now: now))
         case .verdicts(let name):
-            let listing = VerdictListing(name, wantsJSON: request.wantsJSON)
-            return .pages(AnyIterator(ListingPages(of: resolving, listing, now: now)))
-        case .evidence:
-            let listing = EvidenceListing(wantsJSON: request.wantsJSON)
-            return .pages(AnyIterator(ListingPages(of: evidence.reports, listing)))
+            return .pages(ListingPages.verdicts(resolving, on: name, wantsJSON: request.wantsJSON, now: now))
+        case .evidence: return .pages(ListingPages.evidence(evidence.reports, wantsJSON: request.wantsJSON))
         case .whois(let address):
-            let listing = WhoisListing(address, wantsJSON: request.wantsJSON)
-            return .pages(AnyIterator(ListingPages(of: cache, resolving, listing, now: now)))
+            return .pages(ListingPages.whois(address, cache, resolving, wantsJSON: request.wantsJSON, now: now))
         }
     }
 

@@ -81,8 +81,7 @@ struct PendingProbesTests {
         }
         stand.keep(Question(try #require(Name("n10.example")), .a), from: .system, addresses: [address], now: now)
         func told(_ address: Address) -> [String] {
-            let listing = WhoisListing(address, wantsJSON: false)
-            let pieces = ListingPages(of: stand.cache, stand.resolving, listing, now: now)
+            let pieces = ListingPages.whois(address, stand.cache, stand.resolving, wantsJSON: false, now: now)
             return pieces.joined().split(separator: "\n").map(String.init)
         }
         let names = stride(from: 0, to: 100, by: 10).map { "n\($0).example" }
@@ -97,8 +96,7 @@ struct PendingProbesTests {
     @Test("of a name of which nothing is known there is no verdict")
     func noVerdicts() {
         func told(_ name: Name?) -> String {
-            let listing = VerdictListing(name, wantsJSON: false)
-            return ListingPages(of: stand.resolving, listing, now: now).joined()
+            ListingPages.verdicts(stand.resolving, on: name, wantsJSON: false, now: now).joined()
         }
         #expect(told(name) == "error: no verdict for a.example\n" && told(nil) == "; 0 addresses\n")
     }
