@@ -474,22 +474,6 @@ final class ResolvingLoop: TimedPart {
         Int(counts(with: serving)[.handedOver] - counted.questionsTaken) + clientsWaiting
     }
 
-    var refreshes: RefreshCounts { resolver.refreshes }
-
-    var displacedLookups: UInt64 { resolver.displacedLookups }
-
-    func estimate(of provider: RankedID, now: Instant) -> ProviderEstimate? {
-        resolver.estimate(of: provider, now: now)
-    }
-
-    func shadowCounts(of provider: ProviderID) -> ShadowCounts { resolver.shadowCounts(of: provider) }
-
-    func privateAnswers(from provider: ProviderID) -> UInt64 { resolver.privateAnswers(from: provider) }
-
-    func contradictions(of source: Source) -> UInt64 { resolver.contradictions(of: source) }
-
-    func standIns(for reason: StandInReason) -> UInt64 { resolver.standIns(for: reason) }
-
     func state(of provider: Provider, now: Instant) -> ProviderState {
         provider.endpoints.isEmpty ? .unresolved : resolver.state(of: .provider(provider.id), now: now) ?? .unmeasured
     }
@@ -497,17 +481,6 @@ final class ResolvingLoop: TimedPart {
     func state(of server: NamedServer, now: Instant) -> ProviderState {
         resolver.state(of: .nameserver(server.id), now: now) ?? .unmeasured
     }
-
-    func judged(_ name: Name) -> [JudgedAddress] { resolver.judged(name) }
-
-    var judgedNames: [Name] { resolver.judgedNames }
-
-    var probeCounts: ProbeCounts { resolver.probeCounts }
-
-    func systemCredibility(now: Instant) -> Double { resolver.systemCredibility(now: now) }
-
-    /// The state of the captive portal; nil while none is suspected.
-    var portal: PortalState? { resolver.portal }
 
     func hottest(atMost count: Int, now: Instant) -> [AskedQuestion] {
         resolver.hottest(atMost: count, hits: answers.hits, now: now)

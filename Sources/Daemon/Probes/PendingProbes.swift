@@ -60,7 +60,7 @@ final class PendingProbes: TimedPart {
 
     func timePassed(now: Instant) {
         for entry in running where entry.probe.nextDeadline.map({ $0 <= now }) ?? false {
-            let known = resolving.judged(entry.probe.name).map(\.target)
+            let known = resolving.resolver.judged(entry.probe.name).map(\.target)
             proceed(entry.stream, now: now) { $0.timePassed(known: known, now: now) }
         }
     }
@@ -72,7 +72,7 @@ final class PendingProbes: TimedPart {
         let stream = ControlStream(wantsJSON: wantsJSON)
         running.append(Running(probe: probe, stream: stream))
         stream.onGone = { [weak self, unowned stream] in self?.clientGone(stream) }
-        let known = resolving.judged(probe.name).map(\.target)
+        let known = resolving.resolver.judged(probe.name).map(\.target)
         proceed(stream, now: now) { $0.begin(known: known, now: now) }
         return stream
     }
@@ -144,7 +144,7 @@ final class PendingProbes: TimedPart {
                 return entry.stream.refuse(
                     "no probe of \(address) ended within \(PendingProbe.probeTime.wholeSeconds) s")
             }
-            let place = resolving.judged(name).first { $0.target.address == address }?.place ?? .absent
+            let place = resolving.resolver.judged(name).first { $0.target.address == address }?.place ?? .absent
             entry.stream.send(ReportOutcome(name, address, findings, place))
         case .unknown:
             reportsRefused += 1
