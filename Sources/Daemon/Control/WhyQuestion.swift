@@ -121,17 +121,7 @@ extension Answer {
     init(explaining lines: [String], to name: Name) {
         self.init(
             records: lines.map {
-                ResourceRecord(owner: name, type: .txt, ttlSeconds: 0, data: Answer.strings(Array($0.utf8)))
+                ResourceRecord(owner: name, type: .txt, ttlSeconds: 0, data: ResourceRecord.strings($0.utf8))
             })
     }
-
-    private static func strings(_ text: [UInt8]) -> [UInt8] {
-        stride(from: 0, to: max(text.count, 1), by: maxStringBytes).reduce(into: []) { strings, start in
-            let string = text[start..<min(start + maxStringBytes, text.count)]
-            strings += [UInt8(string.count)] + string
-        }
-    }
-
-    /// Maximum size of a string in a TXT record (RFC 1035 section 3.3).
-    private static let maxStringBytes = 255
 }
