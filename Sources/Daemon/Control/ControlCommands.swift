@@ -119,8 +119,8 @@ struct ControlCommands {
     private func explain(
         _ question: Question, _ request: Request, by boundUser: UInt32?
     ) throws(Refusal) -> ControlAnswer {
-        guard boundUser == nil || resolving.explanations.pace.take(now: now) else {
-            throw Refusal(ExplanationPace.refusal)
+        guard boundUser == nil || resolving.explanations.take(now: now) else {
+            throw Refusal(ExplanationLimit.refusal)
         }
         return whole(resolving.explanation(of: question, now: now), request)
     }
