@@ -97,8 +97,7 @@ final class ControlStream {
         guard phase == .open else { return }
         phase = .gone
         unsent = []
-        let tell = onGone
-        onGone = nil
+        let tell = exchange(&onGone, with: nil)
         tell?()
     }
 }

@@ -84,8 +84,7 @@ final class PendingFleetReports: TimedPart {
     /// - Parameter report: nil: [fleet] was removed meanwhile.
     private func end(_ report: FleetReport?) {
         readUntil = nil
-        let ended = waiting
-        waiting = []
+        let ended = exchange(&waiting, with: [])
         for stream in ended {
             guard let report else {
                 stream.refuse(Membership.noFleet)

@@ -90,10 +90,7 @@ final class QueryWatches: TimedPart {
     }
 
     /// Returns the queries for the log since the last call.
-    func takeLines() -> [LogEvent] {
-        defer { lines = [] }
-        return lines
-    }
+    func takeLines() -> [LogEvent] { exchange(&lines, with: []) }
 
     /// - Returns: queries to log at once, before the log ends.
     func drain() -> [LogEvent] {

@@ -126,8 +126,7 @@ final class ResolvingLoop: TimedPart {
     /// Passes an event to the resolver and carries out the actions that it returns.
     func handle(_ event: Event, now: Instant) {
         // An action may lead to another event before this one ends.
-        var actions = spareActions
-        spareActions = []
+        var actions = exchange(&spareActions, with: [])
         recorder.note(event, now: now)
         timer.changed()
         resolver.handle(event, now: now, cache: &answers, actions: &actions)

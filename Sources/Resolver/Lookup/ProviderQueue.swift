@@ -118,8 +118,7 @@ struct ProviderQueue {
 
     mutating func takeUsedUp() -> [RankedID] {
         guard !usedUp.isEmpty else { return [] }
-        defer { usedUp = [] }
-        return usedUp
+        return exchange(&usedUp, with: [])
     }
 
     mutating func countRepeatedRequest() { attemptsLeft -= 1 }
