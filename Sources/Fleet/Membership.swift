@@ -90,10 +90,7 @@ package struct Membership: Sendable {
 
     private func name(_ end: String) -> String { configuration?.keys.name(end) ?? "" }
 
-    package mutating func takeCalls() -> [FleetCall] {
-        defer { calls = [] }
-        return calls
-    }
+    package mutating func takeCalls() -> [FleetCall] { exchange(&calls, with: []) }
 
     package mutating func takeOutcomes() -> [Outcome] {
         defer { outcomes.removeAll(keepingCapacity: true) }

@@ -3,7 +3,7 @@
 package import DNSWire
 
 /// Milliseconds since 1970.
-package struct RedisTime: Comparable, Sendable {
+package struct RedisTime: Equatable, Sendable {
     package let milliseconds: Int64
 
     package init(_ milliseconds: Int64) { self.milliseconds = milliseconds }
@@ -13,8 +13,6 @@ package struct RedisTime: Comparable, Sendable {
         guard 1..<1 << 47 ~= milliseconds else { return nil }
         self.milliseconds = milliseconds
     }
-
-    package static func < (left: RedisTime, right: RedisTime) -> Bool { left.milliseconds < right.milliseconds }
 
     package static func - (left: RedisTime, right: RedisTime) -> Duration {
         .milliseconds(left.milliseconds.subtractingReportingOverflow(right.milliseconds).partialValue)

@@ -170,8 +170,7 @@ final class ConnectionPool {
     /// Returns nil if there are none since the last call.
     func takeNews() -> News? {
         guard !news.isEmpty else { return nil }
-        defer { news = News() }
-        return news
+        return exchange(&news, with: News())
     }
 
     // MARK: exchanges

@@ -168,8 +168,7 @@ package final class HTTPClient {
     /// Returns the finished transfers; call after every call into the client.
     package func takeFinished() -> [Finished] {
         guard !finished.isEmpty else { return [] }
-        defer { finished = [] }
-        return finished
+        return exchange(&finished, with: [])
     }
 
     /// Returns the failed attempts since the last call.

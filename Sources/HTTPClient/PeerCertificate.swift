@@ -4,16 +4,10 @@ import CCurl
 
 package struct PeerCertificate: Hashable, Sendable {
     package let subject: String
-    /// Subject alternative names, as "DNS:name" or "IP Address:address"; at most `maxNames`.
-    package let names: [String]
     package let issuer: String
     /// The end of the validity as OpenSSL writes it: "Nov 22 10:00:00 2026 GMT".
     package let notAfter: String
-    /// `notAfter` in seconds since 1970; nil if libcurl cannot parse it.
-    package let expiresAtSeconds: Int?
 
-    /// Maximum number of names: a CDN's certificate has up to a hundred.
-    package static let maxNames = 100
     /// Maximum size of a text: the length of the longest DNS name.
     package static let maxTextBytes = 255
 
@@ -29,11 +23,7 @@ package struct PeerCertificate: Hashable, Sendable {
         guard let subject = fields["Subject"], let notAfter = fields["Expire date"] else { return nil }
         self.subject = PeerCertificate.shown(subject)
         issuer = PeerCertificate.shown(fields["Issuer"] ?? "")
-        names = (fields["X509v3 Subject Alternative Name"] ?? "").split(separator: ",")
-            .prefix(PeerCertificate.maxNames).map { PeerCertificate.shown($0.drop { $0 == " " }) }
         self.notAfter = PeerCertificate.shown(notAfter)
-        let seconds = unsafe curl_getdate(self.notAfter, nil)
-        expiresAtSeconds = seconds == -1 ? nil : seconds
     }
 
     /// Replaces control characters, since the text comes from the peer and may go to a terminal.

@@ -109,10 +109,4 @@ package struct TransferReply: Sendable {
     package internal(set) var wasRetried = false
 
     package var connectionWasReused: Bool { newConnections == 0 }
-
-    /// Returns the first header of that name, case-insensitively.
-    package func header(_ name: String) -> String? {
-        let wanted = name.lowercased()
-        return headers.first { $0.name.lowercased() == wanted }?.value
-    }
 }

@@ -80,8 +80,7 @@ import CSystemd
             guard try unsafe SystemBus.check(sd_bus_process(bus, nil)) > 0 else { break }
         }
         try askDue()
-        defer { hasNews = false }
-        return hasNews
+        return exchange(&hasNews, with: false)
     }
 
     /// Reads properties again whose changes the service does not report.

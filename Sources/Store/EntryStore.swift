@@ -117,10 +117,7 @@ package struct EntryStore: ~Copyable {
     }
 
     /// Returns the files renamed since the last call.
-    package mutating func takeSetAside() -> [SetAside] {
-        defer { setAside = [] }
-        return setAside
-    }
+    package mutating func takeSetAside() -> [SetAside] { exchange(&setAside, with: []) }
 
     // MARK: opening
 

@@ -1,7 +1,6 @@
 // TLS, identities, HTTP/2 and reuse, against a real nginx.
 
 import DNSWire
-import Glibc
 import HTTPClient
 import LinuxIO
 import Testing
@@ -151,10 +150,8 @@ import Testing
         #expect(.zero < reply.connectTime && reply.connectTime < reply.handshakeTime)
         #expect(reply.handshakeTime < reply.totalTime)
         let certificate = try #require(reply.certificate)
-        #expect(certificate.subject == "CN = one.example" && certificate.names == ["DNS:one.example"])
+        #expect(certificate.subject == "CN = one.example")
         #expect(certificate.issuer == "CN = Test CA" && certificate.notAfter.hasSuffix(" GMT"))
-        let secondsLeft = try #require(certificate.expiresAtSeconds) - time(nil)
-        #expect((86_400...172_800).contains(secondsLeft))
         let reused = try #require(loop.reply(to: request))
         #expect(reused.connectTime == .zero && reused.handshakeTime == .zero && reused.certificate == nil)
         request.wantsCertificate = false

@@ -152,3 +152,10 @@ enum Process {
         return (try? HTTPClient.prepareProcess()) != nil
     }()
 }
+
+extension TransferReply {
+    /// Returns the first header of that name, case-insensitively.
+    func header(_ name: String) -> String? {
+        headers.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+}

@@ -55,11 +55,6 @@ package enum CommandGuide {
                 }
             })
     }
-
-    /// The literal words that may follow each command: verbs, options and levels. Shell completions use them.
-    package static var completions: [String: Set<String>] {
-        Dictionary(uniqueKeysWithValues: Command.Word.allCases.map { ($0.rawValue, $0.completions) })
-    }
 }
 
 struct HelpReport: Codable, Equatable, Sendable {
@@ -117,20 +112,4 @@ extension Command.Word {
     }
 
     fileprivate var asJSON: String { "With --json: one JSON object per line." }
-
-    /// The lower-case words and options of the command's forms.
-    fileprivate var completions: Set<String> {
-        let forms = forms
-        let options = forms.flatMap(\.options).map(\.usage)
-        let pieces =
-            forms.flatMap { $0.usage.split { " []|".contains($0) }.dropFirst().map(String.init) }
-            + options.compactMap { $0.split(separator: " ").first.map(String.init) }
-        let asTheyAre = pieces.filter {
-            $0.utf8.allSatisfy { $0 == UInt8(ascii: "-") || Self.smallLetters.contains($0) }
-        }
-        let levels = self == .log ? LogLevel.allCases.map(\.rawValue) : []
-        return Set(asTheyAre + levels + ["--json"])
-    }
-
-    private static let smallLetters = UInt8(ascii: "a")...UInt8(ascii: "z")
 }

@@ -108,12 +108,12 @@ package enum Invocation: Equatable, Sendable {
         let help = Command.Word.help.rawValue
         guard let first = rest.first, first == help || rest.count < words.count else { return nil }
         let asked = first == help ? rest : [help, first]
-        do throws(Refusal) {
+        do throws(RefusedRequest) {
             let request = try Request(line: Array(asked.joined(separator: " ").utf8))
             guard case .help(let word) = request.command else { return nil }
             return .help(word, wantsJSON: wantsJSON || words.contains("--json"))
         } catch {
-            throw UsageError(error.reason)
+            throw UsageError(error.refusal.reason)
         }
     }
 

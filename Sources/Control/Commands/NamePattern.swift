@@ -19,11 +19,6 @@ package struct NamePattern: Equatable, Sendable {
         pattern = bytes.count > 1 && bytes.last == UInt8(ascii: ".") ? bytes.dropLast() : bytes
     }
 
-    package func matches(_ name: Name) -> Bool {
-        var steps = Int.max
-        return matches(NamePattern.text(of: name), steps: &steps) ?? false
-    }
-
     /// Returns the text to match, computed once for many patterns.
     package static func text(of name: Name) -> [UInt8] { Array(name.description.lowercased().utf8) }
 

@@ -21,68 +21,53 @@ package struct Request: Equatable, Sendable {
     package static func question(_ name: String?, _ type: String?) throws(Refusal) -> Question {
         var fields = RequestFields(command: "explain")
         (fields.name, fields.type) = (name, type)
-        do throws(RequestFault) {
-            return try fields.question()
-        } catch {
-            throw Refusal(error.reason)
-        }
+        return try fields.question()
     }
 
     /// Parses one line, with or without its line feed.
-    package init(line: some Collection<UInt8>) throws(Refusal) {
-        guard line.count <= Request.maxLineBytes else {
-            throw Refusal("the line is longer than \(Request.maxLineBytes) bytes")
+    package init(line: some Collection<UInt8>) throws(RefusedRequest) {
+        var wantsJSON = false
+        do throws(Refusal) {
+            command = try Request.command(in: line, &wantsJSON)
+        } catch {
+            throw RefusedRequest(refusal: error, wantsJSON: wantsJSON)
         }
+        self.wantsJSON = wantsJSON
+    }
+
+    private static func command(in line: some Collection<UInt8>, _ wantsJSON: inout Bool) throws(Refusal) -> Command {
+        guard line.count <= maxLineBytes else { throw Refusal("the line is longer than \(maxLineBytes) bytes") }
         let bytes = Array(line)
         guard let text = String(validating: bytes, as: UTF8.self) else { throw Refusal("the line is not UTF-8") }
+        var fields: RequestFields
         if bytes.first == UInt8(ascii: "{") {
-            self = try Request(json: bytes)
+            wantsJSON = true
+            do {
+                fields = try JSONDecoder().decode(RequestFields.self, from: Data(bytes))
+            } catch {
+                throw Refusal("not a JSON object like {\"command\":\"stats\"}")
+            }
         } else {
-            self = try Request(words: try Request.words(of: text))
+            let words = try words(of: text, &wantsJSON)
+            guard let name = words.first else { throw Refusal("no command; \(allowed)") }
+            fields = RequestFields(command: name)
+            try fields.take(words.dropFirst().filter { $0 != "--json" }, of: word(name))
         }
+        let command = try fields.command(word(fields.command))
+        guard !wantsJSON || command != .stats(asPrometheus: true) else {
+            throw Refusal("--prometheus is not allowed in JSON; allowed: \(Command.Word.stats.usage)")
+        }
+        return command
     }
 
     /// Splits the text into words. Only the values of rules may have blanks.
-    private static func words(of text: String) throws(Refusal) -> [String] {
+    private static func words(of text: String, _ wantsJSON: inout Bool) throws(Refusal) -> [String] {
         let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
+        wantsJSON = words.contains("--json")
         guard words.first == Command.Word.rule.rawValue else { return words }
-        guard let quoted = QuotedWords.split(text) else {
-            throw Refusal("a double quote is not closed", wantsJSON: words.contains("--json"))
-        }
+        guard let quoted = QuotedWords.split(text) else { throw Refusal("a double quote is not closed") }
+        wantsJSON = quoted.contains("--json")
         return quoted
-    }
-
-    private init(words: [String]) throws(Refusal) {
-        let wantsJSON = words.contains("--json")
-        guard let name = words.first else { throw Refusal("no command; \(Request.allowed)") }
-        let word = try Request.word(name, wantsJSON: wantsJSON)
-        var fields = RequestFields(command: name)
-        do throws(RequestFault) {
-            try fields.take(words.dropFirst().filter { $0 != "--json" }, of: word)
-            self.init(try Request.consistent(fields.command(word), wantsJSON: wantsJSON), wantsJSON: wantsJSON)
-        } catch {
-            throw Refusal(error.reason, wantsJSON: wantsJSON)
-        }
-    }
-
-    private init(json: [UInt8]) throws(Refusal) {
-        let fields: RequestFields
-        do {
-            fields = try JSONDecoder().decode(RequestFields.self, from: Data(json))
-        } catch {
-            throw Refusal("not a JSON object like {\"command\":\"stats\"}", wantsJSON: true)
-        }
-        let word = try Request.word(fields.command, wantsJSON: true)
-        do throws(RequestFault) {
-            self.init(try Request.consistent(fields.command(word), wantsJSON: true), wantsJSON: true)
-        } catch {
-            throw Refusal(error.reason, wantsJSON: true)
-        }
-    }
-
-    private static func consistent(_ command: Command, wantsJSON: Bool) throws(RequestFault) -> Command {
-        guard wantsJSON, command == .stats(asPrometheus: true) else { return command }
-        throw RequestFault("--prometheus is not allowed in JSON; allowed: \(Command.Word.stats.usage)")
     }
 
     private static let allowed: String = {
@@ -90,10 +75,10 @@ package struct Request: Equatable, Sendable {
         return "allowed: \(words.map(\.rawValue).joined(separator: ", "))"
     }()
 
-    private static func word(_ name: String, wantsJSON: Bool) throws(Refusal) -> Command.Word {
+    private static func word(_ name: String) throws(Refusal) -> Command.Word {
         if let word = Command.Word(rawValue: name) { return word }
         let hint = nearest(to: name).map { "did you mean \"\($0)\"? " } ?? ""
-        throw Refusal("unknown command \(quoted(name)); \(hint)\(allowed)", wantsJSON: wantsJSON)
+        throw Refusal("unknown command \(quoted(name)); \(hint)\(allowed)")
     }
 
     /// Returns the command that shares the longest prefix and suffix with the name, if that is at least half of the
@@ -113,15 +98,8 @@ package struct Request: Equatable, Sendable {
     }
 }
 
-/// Why a request was refused. The text is safe to print.
-package struct Refusal: Error, Equatable, Sendable {
-    package let reason: String
+/// A line that is no request, with the form in which its sender wants the answer.
+package struct RefusedRequest: Error {
+    package let refusal: Refusal
     package let wantsJSON: Bool
-
-    package init(_ reason: String, wantsJSON: Bool = false) {
-        self.reason = reason
-        self.wantsJSON = wantsJSON
-    }
-
-    func text(asJSON: Bool) -> String { asJSON ? json(["error": reason]) : "error: \(reason)\n" }
 }

@@ -34,7 +34,7 @@ struct RequestFields: Decodable {
     }
 
     /// Parses the words after the command, without `--json`.
-    mutating func take(_ arguments: [String], of word: Command.Word) throws(RequestFault) {
+    mutating func take(_ arguments: [String], of word: Command.Word) throws(Refusal) {
         var rest = arguments[...]
         var places: [WritableKeyPath<RequestFields, String?>] = []
         switch word {
@@ -73,7 +73,7 @@ struct RequestFields: Decodable {
                 settings = (settings ?? []) + [argument]
             default:
                 guard !places.isEmpty, !argument.hasPrefix("-") else {
-                    throw RequestFault("unknown argument \(quoted(argument)) of \(word); allowed: \(word.usage)")
+                    throw Refusal("unknown argument \(quoted(argument)) of \(word); allowed: \(word.usage)")
                 }
                 self[keyPath: places.removeFirst()] = argument
             }
@@ -82,12 +82,12 @@ struct RequestFields: Decodable {
 
     private func value(
         of option: String, _ what: String, from rest: inout ArraySlice<String>
-    ) throws(RequestFault) -> String {
-        guard let value = rest.popFirst() else { throw RequestFault("\(option) needs \(what)") }
+    ) throws(Refusal) -> String {
+        guard let value = rest.popFirst() else { throw Refusal("\(option) needs \(what)") }
         return value
     }
 
-    func command(_ word: Command.Word) throws(RequestFault) -> Command {
+    func command(_ word: Command.Word) throws(Refusal) -> Command {
         switch word {
         case .status: .status
         case .stats: .stats(asPrometheus: prometheus ?? false)
@@ -122,44 +122,44 @@ struct RequestFields: Decodable {
     }
 
     /// Returns the question of NAME [TYPE] of `explain`.
-    func question() throws(RequestFault) -> Question { Question(try requiredName(.explain), try requestedType()) }
+    func question() throws(Refusal) -> Question { Question(try requiredName(.explain), try requestedType()) }
 
-    private func requestedType() throws(RequestFault) -> RecordType { try type.map(readType) ?? .a }
+    private func requestedType() throws(Refusal) -> RecordType { try type.map(readType) ?? .a }
 
-    private static func isNotTheDaemons(_ word: Command.Word) -> RequestFault {
-        RequestFault("\(word.rawValue) is carried out by httpdnsctl itself; run: httpdnsctl \(word.rawValue)")
+    private static func isNotTheDaemons(_ word: Command.Word) -> Refusal {
+        Refusal("\(word.rawValue) is carried out by httpdnsctl itself; run: httpdnsctl \(word.rawValue)")
     }
 
-    private func requiredName(_ word: Command.Word) throws(RequestFault) -> Name {
+    private func requiredName(_ word: Command.Word) throws(Refusal) -> Name {
         guard let name, !name.isEmpty else {
-            throw RequestFault("\(word) needs a name; allowed: \(word.usage)")
+            throw Refusal("\(word) needs a name; allowed: \(word.usage)")
         }
         return try readName(name)
     }
 
-    private func requiredAddress(_ word: Command.Word) throws(RequestFault) -> Address {
-        guard let address else { throw RequestFault("\(word) needs an address; allowed: \(word.usage)") }
+    private func requiredAddress(_ word: Command.Word) throws(Refusal) -> Address {
+        guard let address else { throw Refusal("\(word) needs an address; allowed: \(word.usage)") }
         return try readAddress(address)
     }
 
-    private func readAddress(_ text: String) throws(RequestFault) -> Address {
-        guard let read = Address(text) else { throw RequestFault("\(quoted(text)) is not an IP address") }
+    private func readAddress(_ text: String) throws(Refusal) -> Address {
+        guard let read = Address(text) else { throw Refusal("\(quoted(text)) is not an IP address") }
         return read
     }
 
-    private func requiredVerb<Verb: RawRepresentable<String>>(_ word: Command.Word) throws(RequestFault) -> Verb {
-        guard let verb else { throw RequestFault("\(word) needs a verb; allowed: \(word.usage)") }
+    private func requiredVerb<Verb: RawRepresentable<String>>(_ word: Command.Word) throws(Refusal) -> Verb {
+        guard let verb else { throw Refusal("\(word) needs a verb; allowed: \(word.usage)") }
         guard let known = Verb(rawValue: verb) else {
-            throw RequestFault("unknown verb \(quoted(verb)) of \(word); allowed: \(word.usage)")
+            throw Refusal("unknown verb \(quoted(verb)) of \(word); allowed: \(word.usage)")
         }
         return known
     }
 
-    private func tooMany(_ word: Command.Word, _ verb: some RawRepresentable<String>) -> RequestFault {
-        RequestFault("too many arguments of \(word) \(verb.rawValue); allowed: \(word.usage(verb))")
+    private func tooMany(_ word: Command.Word, _ verb: some RawRepresentable<String>) -> Refusal {
+        Refusal("too many arguments of \(word) \(verb.rawValue); allowed: \(word.usage(verb))")
     }
 
-    private func cacheCommand() throws(RequestFault) -> Command {
+    private func cacheCommand() throws(Refusal) -> Command {
         let view: CacheView = try requiredVerb(.cache)
         let isExcess = view == .dump && name != nil || view != .get && type != nil
         guard !isExcess else { throw tooMany(.cache, view) }
@@ -170,17 +170,17 @@ struct RequestFields: Decodable {
                 view, try name.map(readName).map { QuestionScope($0, includesDescendants: true) } ?? .everything)
         case .get:
             guard let name else {
-                throw RequestFault("cache get needs a name; allowed: \(Command.Word.cache.usage(view))")
+                throw Refusal("cache get needs a name; allowed: \(Command.Word.cache.usage(view))")
             }
             return .cache(view, QuestionScope(try readName(name), type: try type.map(readType)))
         }
     }
 
     /// Returns the scope of a flush. Contradictory arguments are refused, because a flush cannot be undone.
-    private func flushScope() throws(RequestFault) -> QuestionScope {
+    private func flushScope() throws(Refusal) -> QuestionScope {
         guard all != true else {
             guard name == nil, type == nil, tree != true else {
-                throw RequestFault("--all takes no name, --tree or --type; allowed: \(Command.Word.flush.usage)")
+                throw Refusal("--all takes no name, --tree or --type; allowed: \(Command.Word.flush.usage)")
             }
             return .everything
         }
@@ -188,13 +188,13 @@ struct RequestFields: Decodable {
             try requiredName(.flush), includesDescendants: tree ?? false, type: try type.map(readType))
     }
 
-    private func prefetchNames() throws(RequestFault) -> [Name] {
+    private func prefetchNames() throws(Refusal) -> [Name] {
         let texts = (name.map { [$0] } ?? []) + (names ?? [])
         guard !texts.isEmpty else {
-            throw RequestFault("prefetch needs a name; allowed: \(Command.Word.prefetch.usage)")
+            throw Refusal("prefetch needs a name; allowed: \(Command.Word.prefetch.usage)")
         }
         guard texts.count <= Command.maxPrefetchNames else {
-            throw RequestFault("found \(texts.count) names; allowed: 1 to \(Command.maxPrefetchNames)")
+            throw Refusal("found \(texts.count) names; allowed: 1 to \(Command.maxPrefetchNames)")
         }
         var names: [Name] = []
         for text in texts { names.append(try readName(text)) }
@@ -202,7 +202,7 @@ struct RequestFields: Decodable {
     }
 
     /// Returns the switch. Superfluous arguments are refused, as for a flush. `rule` is the former word for `name`.
-    private func httpdnsSwitch() throws(RequestFault) -> HTTPDNSSwitch {
+    private func httpdnsSwitch() throws(Refusal) -> HTTPDNSSwitch {
         let what: HTTPDNSSwitch.Verb = try requiredVerb(.httpdns)
         guard name == nil || rule == nil, names == nil, what == .off || `for` == nil else {
             throw tooMany(.httpdns, what)
@@ -214,107 +214,99 @@ struct RequestFields: Decodable {
         }
     }
 
-    private func ruleAction() throws(RequestFault) -> RuleAction {
+    private func ruleAction() throws(Refusal) -> RuleAction {
         let what: RuleAction.Verb = try requiredVerb(.rule)
         let usage = Command.Word.rule.usage(what)
         guard what == .add || settings == nil && `for` == nil, what != .ls || name == nil, names == nil, rule == nil
         else { throw tooMany(.rule, what) }
         guard what != .ls else { return .list }
-        guard let name, !name.isEmpty else { throw RequestFault("rule \(what) needs a name; allowed: \(usage)") }
+        guard let name, !name.isEmpty else { throw Refusal("rule \(what) needs a name; allowed: \(usage)") }
         let read = try readName(name)
         guard what == .add else { return .remove(read) }
         guard let settings, !settings.isEmpty else {
-            throw RequestFault("rule add needs what the rule says; allowed: \(usage)")
+            throw Refusal("rule add needs what the rule says; allowed: \(usage)")
         }
         return .add(read, settings, seconds: try `for`.map(readDuration))
     }
 
-    private func providersAction() throws(RequestFault) -> ProvidersAction {
+    private func providersAction() throws(Refusal) -> ProvidersAction {
         let usage = Command.Word.providers.usage
         guard verb != nil else {
-            guard name == nil else { throw RequestFault("providers needs a verb for a name; allowed: \(usage)") }
+            guard name == nil else { throw Refusal("providers needs a verb for a name; allowed: \(usage)") }
             return .list
         }
         let what: ProvidersAction.Verb = try requiredVerb(.providers)
         guard what == .test else { return .reset(name) }
         guard let name else {
-            throw RequestFault("providers test needs a name; allowed: \(Command.Word.providers.usage(what))")
+            throw Refusal("providers test needs a name; allowed: \(Command.Word.providers.usage(what))")
         }
         return .test(name)
     }
 
-    private func networkView() throws(RequestFault) -> NetworkView {
+    private func networkView() throws(Refusal) -> NetworkView {
         switch verb {
         case nil: return .current
         case NetworkView.history.rawValue: return .history
         case let verb?:
-            throw RequestFault("unknown verb \(quoted(verb)) of network; allowed: \(Command.Word.network.usage)")
+            throw Refusal("unknown verb \(quoted(verb)) of network; allowed: \(Command.Word.network.usage)")
         }
     }
 
-    private func recorderCommand() throws(RequestFault) -> Command {
+    private func recorderCommand() throws(Refusal) -> Command {
         guard verb == "dump" else {
             let found = verb.map { "unknown verb \(quoted($0)) of recorder" } ?? "recorder needs a verb"
-            throw RequestFault("\(found); allowed: \(Command.Word.recorder.usage)")
+            throw Refusal("\(found); allowed: \(Command.Word.recorder.usage)")
         }
         return .recorder(showsClients: clients ?? false)
     }
 
-    private func requiredLevel() throws(RequestFault) -> LogLevel {
-        guard let level else { throw RequestFault("log needs a level; allowed: \(Command.Word.log.usage)") }
+    private func requiredLevel() throws(Refusal) -> LogLevel {
+        guard let level else { throw Refusal("log needs a level; allowed: \(Command.Word.log.usage)") }
         guard let known = LogLevel(rawValue: level) else {
-            throw RequestFault("unknown level \(quoted(level)); allowed: \(CommandForm.levels)")
+            throw Refusal("unknown level \(quoted(level)); allowed: \(CommandForm.levels)")
         }
         return known
     }
 
-    private func readCommand(_ text: String) throws(RequestFault) -> Command.Word {
+    private func readCommand(_ text: String) throws(Refusal) -> Command.Word {
         guard let word = Command.Word(rawValue: text) else {
-            throw RequestFault("no command \(quoted(text)); see help")
+            throw Refusal("no command \(quoted(text)); see help")
         }
         return word
     }
 
-    private func readPattern(_ text: String) throws(RequestFault) -> NamePattern {
+    private func readPattern(_ text: String) throws(Refusal) -> NamePattern {
         guard let pattern = NamePattern(text) else {
-            throw RequestFault(
+            throw Refusal(
                 "\(quoted(text)) is not a name pattern; allowed: up to \(NamePattern.maxBytes) bytes of ASCII, "
                     + "in which * is any string and ? is one character")
         }
         return pattern
     }
 
-    private func readDuration(_ text: String) throws(RequestFault) -> Int {
+    private func readDuration(_ text: String) throws(Refusal) -> Int {
         guard let seconds = HTTPDNSSwitch.seconds(text) else {
-            throw RequestFault("\(quoted(text)) is not a duration from 1s to 30d, such as 30s, 10m, 2h or 1d")
+            throw Refusal("\(quoted(text)) is not a duration from 1s to 30d, such as 30s, 10m, 2h or 1d")
         }
         return seconds
     }
 
     /// Parses a name. A Unicode name becomes the ASCII name that clients query.
-    private func readName(_ text: String) throws(RequestFault) -> Name {
+    private func readName(_ text: String) throws(Refusal) -> Name {
         guard let name = (try? InternationalName.ascii(text)).flatMap({ Name($0) }) else {
-            throw RequestFault(
+            throw Refusal(
                 "\(quoted(text)) is not a domain name; allowed: labels of 1 to 63 bytes with dots between them, 253 "
                     + "bytes in all")
         }
         return name
     }
 
-    private func readType(_ text: String) throws(RequestFault) -> RecordType {
+    private func readType(_ text: String) throws(Refusal) -> RecordType {
         guard let type = RecordType(text) else {
-            throw RequestFault(
+            throw Refusal(
                 "\(quoted(text)) is not a record type; allowed: \(RecordType.names.joined(separator: ", ")), or TYPE "
                     + "with a number, such as TYPE65")
         }
         return type
-    }
-}
-
-struct RequestFault: Error {
-    let reason: String
-
-    init(_ reason: String) {
-        self.reason = reason
     }
 }

@@ -16,9 +16,7 @@ package struct Rights: Equatable, Sendable {
     package func refusal(of request: Request, userID: UInt32, groupID: UInt32) -> Refusal? {
         guard let words = request.command.reservedWords else { return nil }
         guard !isTrusted(userID: userID, groupID: groupID) else { return nil }
-        return Refusal(
-            "\(words) is for \(trusted); you are user \(userID), group \(groupID)",
-            wantsJSON: request.wantsJSON)
+        return Refusal("\(words) is for \(trusted); you are user \(userID), group \(groupID)")
     }
 
     /// Whether the client may run every command.

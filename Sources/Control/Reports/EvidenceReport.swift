@@ -115,15 +115,3 @@ extension EvidenceReport.Claim {
         return "\(source) returned \(address) (\(words.joined(separator: "; "))), one of \(others)"
     }
 }
-
-package struct EvidenceListing: Listing {
-    private var list: PagedListing
-
-    package init(wantsJSON: Bool) {
-        list = PagedListing("evidence", wantsJSON: wantsJSON)
-    }
-
-    package mutating func page(of reports: [EvidenceReport]) -> String { list.page(of: reports, text: \.text) }
-
-    package func end() -> String { list.end(text: "; \(counted(list.count, "divergence", "divergences"))\n") }
-}

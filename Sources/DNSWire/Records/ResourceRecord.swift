@@ -30,6 +30,17 @@ package struct ResourceRecord: Equatable, Sendable {
         return ResourceRecord(owner: zone, type: .soa, ttlSeconds: ttlSeconds, data: data)
     }
 
+    /// Maximum size of a string in a TXT record (RFC 1035 section 3.3).
+    package static let maxStringBytes = 255
+
+    /// Returns the data of a TXT record (RFC 1035 section 3.3.14): one or more strings, each after its length.
+    package static func strings(_ text: some Collection<UInt8>) -> [UInt8] {
+        stride(from: 0, to: max(1, text.count), by: maxStringBytes).flatMap { start in
+            let string = text.dropFirst(start).prefix(maxStringBytes)
+            return [UInt8(string.count)] + string
+        }
+    }
+
     /// The address of an A or AAAA record; nil for other types and wrong lengths.
     package var address: Address? {
         guard type.isAddress, let address = Address(bytes: data), address.recordType == type else { return nil }

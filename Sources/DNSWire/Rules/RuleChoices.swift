@@ -1,4 +1,4 @@
-// Settings of rules and of all names that are one of several words.
+// Settings of rules, of all names and of providers that are one of several words.
 
 /// Setting `stands-in`: when the system resolver answers for a name that the providers resolve.
 package enum StandInPolicy: String, Sendable, CaseIterable {
@@ -25,4 +25,14 @@ package enum FamilyPolicy: String, Sendable, CaseIterable {
     /// Clients get the other family only without a usable address of this one.
     case preferIPv4 = "prefer-ipv4"
     case preferIPv6 = "prefer-ipv6"
+}
+
+/// Setting `when-used-up` of a provider: what a question does when the provider's budget or quota is used up.
+package enum WhenUsedUp: String, Sendable, CaseIterable {
+    /// The question waits for its turn.
+    case wait
+    /// Another provider is asked. Without one, the question waits for its turn or gets an expired answer.
+    case next
+    /// The system resolver may answer.
+    case system
 }

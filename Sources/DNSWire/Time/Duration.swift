@@ -41,8 +41,6 @@ package struct Duration: Hashable, Sendable {
 
     package static func milliseconds(_ count: Double) -> Duration { Duration(clamping: count * 1e6) }
 
-    package static func microseconds(_ count: Double) -> Duration { Duration(clamping: count * 1e3) }
-
     private init(clamping nanoseconds: Double) {
         // 2^63 is the first value that Int64 does not have.
         guard nanoseconds.magnitude < 0x1p63 else {
@@ -95,17 +93,9 @@ extension Duration: AdditiveArithmetic {
         Duration(duration.nanoseconds / Int64(divisor))
     }
 
-    package static func / (duration: Duration, divisor: Double) -> Duration {
-        Duration(clamping: Double(duration.nanoseconds) / divisor)
-    }
-
     package static func / (left: Duration, right: Duration) -> Double {
         Double(left.nanoseconds) / Double(right.nanoseconds)
     }
-
-    package static func *= (duration: inout Duration, factor: Int) { duration = duration * factor }
-
-    package static func /= (duration: inout Duration, divisor: Int) { duration = duration / divisor }
 }
 
 extension Duration: CustomStringConvertible {

@@ -41,16 +41,18 @@ struct ControlCommands {
 
     /// Returns the complete answer to one request line.
     func answer(to line: [UInt8], from peer: LocalPeer) -> ControlAnswer {
+        let request: Request
+        do throws(RefusedRequest) {
+            request = try Request(line: line)
+        } catch {
+            return whole(Reply.refusal(error.refusal).rendered(asJSON: error.wantsJSON))
+        }
+        let refusal = ControlCommands.rights.refusal(of: request, userID: peer.userID, groupID: peer.groupID)
+        if let refusal { return whole(.refusal(refusal), request) }
         do throws(Refusal) {
-            let request = try Request(line: line)
-            if let refusal = ControlCommands.rights.refusal(
-                of: request, userID: peer.userID, groupID: peer.groupID)
-            {
-                throw refusal
-            }
             return try carryOut(request, of: peer, boundUser: ControlCommands.isTrusted(peer) ? nil : peer.userID)
         } catch {
-            return whole(.refusal(error), asJSON: error.wantsJSON)
+            return whole(.refusal(error), request)
         }
     }
 
@@ -60,7 +62,7 @@ struct ControlCommands {
         _ request: Request, of peer: LocalPeer, boundUser: UInt32?
     ) throws(Refusal) -> ControlAnswer {
         switch request.command {
-        case .help(let word): return whole(.help(word), asJSON: request.wantsJSON)
+        case .help(let word): return whole(.help(word), request)
         case .stats(asPrometheus: false): return whole(statistics.stats, request)
         case .stats(asPrometheus: true): return whole(statistics.prometheus)
         case .top: return top(request)
@@ -71,9 +73,10 @@ struct ControlCommands {
                 try watches.begin(
                     pattern, showsClients: showsClients, wantsJSON: request.wantsJSON, by: boundUser, now: now))
         case .recorder(let showsClients):
-            let listing = FlightListing(wantsJSON: request.wantsJSON, scope: watches.scope)
             return .pages(
-                AnyIterator(ListingPages(of: resolving.recorder.records, listing, showsClients: showsClients)))
+                ListingPages.events(
+                    resolving.recorder.records, watches.scope, showsClients: showsClients, wantsJSON: request.wantsJSON)
+            )
         case .explain(let name, let type, let client):
             let group = client.map { resolving.group(of: $0) } ?? .all
             return try explain(Question(name, type, from: group), request, by: boundUser)
@@ -82,15 +85,15 @@ struct ControlCommands {
             return .stream(try pending.queries.begin(terms, wantsJSON: request.wantsJSON, by: boundUser, now: now))
         case .status: return whole(statistics.status, request)
         case .cache(let view, let scope):
-            let listing = CacheListing(view, scope, wantsJSON: request.wantsJSON)
             return .pages(
-                AnyIterator(
-                    ListingPages(of: cache, resolving, listing, nowMilliseconds: Clock.millisecondsSinceBoot(now))))
+                ListingPages.cache(
+                    cache, resolving, view, scope, wantsJSON: request.wantsJSON,
+                    nowMilliseconds: Clock.millisecondsSinceBoot(now)))
         case .flush(let scope, let wholeFleet): return flush(scope, wholeFleet: wholeFleet, request)
         case .prefetch(let names):
             resolving.handle(.prefetch(names), now: now)
-            return whole(.prefetching(names.count), asJSON: request.wantsJSON)
-        case .httpdns(let change): return switched(change, request)
+            return whole(.prefetching(names.count), request)
+        case .httpdns(let change): return try switched(change, request)
         case .rule(let action): return try changed(action, request)
         case .providers(.list):
             let report = ProvidersReport(statistics.providers, nameservers: statistics.nameservers)
@@ -105,14 +108,10 @@ struct ControlCommands {
             return .stream(
                 try pending.probes.report(name, address, by: peer.userID, wantsJSON: request.wantsJSON, now: now))
         case .verdicts(let name):
-            let listing = VerdictListing(name, wantsJSON: request.wantsJSON)
-            return .pages(AnyIterator(ListingPages(of: resolving, listing, now: now)))
-        case .evidence:
-            let listing = EvidenceListing(wantsJSON: request.wantsJSON)
-            return .pages(AnyIterator(ListingPages(of: evidence.reports, listing)))
+            return .pages(ListingPages.verdicts(resolving, on: name, wantsJSON: request.wantsJSON, now: now))
+        case .evidence: return .pages(ListingPages.evidence(evidence.reports, wantsJSON: request.wantsJSON))
         case .whois(let address):
-            let listing = WhoisListing(address, wantsJSON: request.wantsJSON)
-            return .pages(AnyIterator(ListingPages(of: cache, resolving, listing, now: now)))
+            return .pages(ListingPages.whois(address, cache, resolving, wantsJSON: request.wantsJSON, now: now))
         }
     }
 
@@ -120,82 +119,75 @@ struct ControlCommands {
     private func explain(
         _ question: Question, _ request: Request, by boundUser: UInt32?
     ) throws(Refusal) -> ControlAnswer {
-        guard boundUser == nil || resolving.explanations.pace.take(now: now) else {
-            throw Refusal(ExplanationPace.refusal, wantsJSON: request.wantsJSON)
+        guard boundUser == nil || resolving.explanations.take(now: now) else {
+            throw Refusal(ExplanationLimit.refusal)
         }
         return whole(resolving.explanation(of: question, now: now), request)
     }
 
     /// Switches providers off or on for all names, or for one name with its subdomains.
-    private func switched(_ change: HTTPDNSSwitch, _ request: Request) -> ControlAnswer {
+    private func switched(_ change: HTTPDNSSwitch, _ request: Request) throws(Refusal) -> ControlAnswer {
         switch change {
         case .off(let name, let seconds):
             guard let report = switches.switchOff(name, seconds: seconds, now: now) else {
-                return refused(
+                throw Refusal(
                     "too many names are switched off; allowed: \(ProviderSwitch.maxNames), or "
-                        + "\(ProviderSwitch.maxTextBytes) bytes of them; switch some on", request)
+                        + "\(ProviderSwitch.maxTextBytes) bytes of them; switch some on")
             }
-            return whole(.switched(report), asJSON: request.wantsJSON)
+            return whole(.switched(report), request)
         case .on(let name):
             _ = switches.switchOn(name, now: now)
-            return whole(.switched(switches.reports.first), asJSON: request.wantsJSON)
+            return whole(.switched(switches.reports.first), request)
         }
     }
 
     private func changed(_ action: RuleAction, _ request: Request) throws(Refusal) -> ControlAnswer {
         switch action {
-        case .list: return whole(.rules(rules.reports), asJSON: request.wantsJSON)
+        case .list: return whole(.rules(rules.reports), request)
         case .add(let name, let words, let seconds):
             do throws(Settings.Rule.WordsError) {
                 let report = try rules.add(name, words, seconds: seconds, settings, now: now)
-                return whole(.ruleAdded(report), asJSON: request.wantsJSON)
+                return whole(.ruleAdded(report), request)
             } catch {
-                throw Refusal(error.text, wantsJSON: request.wantsJSON)
+                throw Refusal(error.text)
             }
         case .remove(let name):
             guard rules.remove(name, now: now) else {
-                throw Refusal("no rule was added for \(name); see rule ls", wantsJSON: request.wantsJSON)
+                throw Refusal("no rule was added for \(name); see rule ls")
             }
-            return whole(.ruleRemoved(name.description), asJSON: request.wantsJSON)
+            return whole(.ruleRemoved(name.description), request)
         }
     }
 
     private func reset(_ name: String?, _ request: Request) throws(Refusal) -> ControlAnswer {
         guard let name else {
             resolving.reset(nil, now: now)
-            return whole(.reset(resolving.upstreams.providers.providers.count), asJSON: request.wantsJSON)
+            return whole(.reset(resolving.upstreams.providers.providers.count), request)
         }
-        let provider = try resolving.upstreams.providers.provider(named: name, wantsJSON: request.wantsJSON)
+        let provider = try resolving.upstreams.providers.provider(named: name)
         resolving.reset(provider.id, now: now)
         resolving.upstreams.billing.recount(provider, now: now)
-        return whole(.reset(1), asJSON: request.wantsJSON)
+        return whole(.reset(1), request)
     }
 
     private func test(_ name: String, _ request: Request) throws(Refusal) -> ControlAnswer {
-        let provider = try resolving.upstreams.providers.provider(named: name, wantsJSON: request.wantsJSON)
-        guard let endpoint = provider.endpoints.first else { return refused(provider.unresolved, request) }
-        let stream = ControlStream()
+        let provider = try resolving.upstreams.providers.provider(named: name)
+        guard let endpoint = provider.endpoints.first else { throw Refusal(provider.unresolved) }
+        let stream = ControlStream(wantsJSON: request.wantsJSON)
         let test = ProviderTest(
             provider, at: endpoint, resolving.upstreams.providers, pending.tests.timer, stream,
             wantsJSON: request.wantsJSON)
         guard pending.tests.begin(test, now: now) else {
-            return refused("\(ProviderTests.maxRunning) tests are running; wait for one to end", request)
+            throw Refusal("\(ProviderTests.maxRunning) tests are running; wait for one to end")
         }
         return .stream(stream)
     }
 
-    private func refused(_ reason: String, _ request: Request) -> ControlAnswer {
-        whole(.refusal(Refusal(reason, wantsJSON: request.wantsJSON)), asJSON: request.wantsJSON)
-    }
-
     private func flush(_ scope: QuestionScope, wholeFleet: Bool, _ request: Request) -> ControlAnswer {
-        guard wholeFleet else { return whole(flushed(scope, now: now), asJSON: request.wantsJSON) }
-        let stream = ControlStream()
+        guard wholeFleet else { return whole(flushed(scope, now: now), request) }
+        let stream = ControlStream(wantsJSON: request.wantsJSON)
         resolving.upstreams.fleet.orderFlush(scope, now: now) { fault in
-            let reply =
-                fault.map { .refusal(Refusal($0, wantsJSON: request.wantsJSON)) } ?? flushed(scope, now: Clock.now())
-            stream.send(reply.rendered(asJSON: request.wantsJSON))
-            stream.finish()
+            stream.finish(fault.map { .refusal(Refusal($0)) } ?? flushed(scope, now: Clock.now()))
         }
         return .stream(stream)
     }
@@ -209,8 +201,8 @@ struct ControlCommands {
         whole(report.rendered(asJSON: request.wantsJSON))
     }
 
-    private func whole(_ reply: Control.Reply, asJSON: Bool) -> ControlAnswer {
-        whole(reply.rendered(asJSON: asJSON))
+    private func whole(_ reply: Control.Reply, _ request: Request) -> ControlAnswer {
+        whole(reply.rendered(asJSON: request.wantsJSON))
     }
 
     func whole(_ text: String) -> ControlAnswer {
@@ -220,9 +212,9 @@ struct ControlCommands {
 
 extension ProviderFetches {
     /// Returns the provider with this name, or throws a refusal that lists the configured names.
-    func provider(named name: String, wantsJSON: Bool) throws(Refusal) -> Provider {
+    func provider(named name: String) throws(Refusal) -> Provider {
         if let provider = providers.first(where: { $0.name == name }) { return provider }
         let names = providers.map(\.name).joined(separator: ", ")
-        throw Refusal("no provider \(name); allowed: \(names)", wantsJSON: wantsJSON)
+        throw Refusal("no provider \(name); allowed: \(names)")
     }
 }

@@ -1,6 +1,7 @@
 // An answer on the control socket that its producer sends step by step. Buffers a bounded amount of unread data and
 // never waits for the client.
 
+import Control
 import DNSWire
 import LinuxIO
 
@@ -25,11 +26,14 @@ final class ControlStream {
 
     /// The longest time that data waits without the client reading any of it; nil if `silence` suffices.
     let patience: Duration?
+    /// The client wants lines of JSON, else text.
+    private let wantsJSON: Bool
 
     init(
-        silence: Duration? = ControlStream.usualSilence, patience: Duration? = nil,
+        wantsJSON: Bool = false, silence: Duration? = ControlStream.usualSilence, patience: Duration? = nil,
         maxUnsentBytes: Int = ControlStream.usualUnsentBytes
     ) {
+        self.wantsJSON = wantsJSON
         self.silence = silence
         self.patience = patience
         self.maxUnsentBytes = maxUnsentBytes
@@ -66,6 +70,16 @@ final class ControlStream {
         onChange?()
     }
 
+    func send(_ report: some Report) { send(report.rendered(asJSON: wantsJSON)) }
+
+    /// Sends the reply, and ends the answer.
+    func finish(_ reply: Control.Reply) {
+        send(reply.rendered(asJSON: wantsJSON))
+        finish()
+    }
+
+    func refuse(_ reason: String) { finish(.refusal(Control.Refusal(reason))) }
+
     /// Ends the answer. The server closes the connection after the client has read everything.
     func finish() {
         guard phase == .open else { return }
@@ -83,8 +97,7 @@ final class ControlStream {
         guard phase == .open else { return }
         phase = .gone
         unsent = []
-        let tell = onGone
-        onGone = nil
+        let tell = exchange(&onGone, with: nil)
         tell?()
     }
 }

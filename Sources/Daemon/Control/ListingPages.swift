@@ -11,92 +11,71 @@ import Telemetry
 import Upstreams
 
 /// The pages of one answer.
-struct ListingPages<Content: Listing>: Sequence, IteratorProtocol {
-    private var listing: Content
-    private let nextEntries: () -> [Content.Entry]?
-    private var hasEnded = false
+enum ListingPages {
+    /// Entries of the cache per step, which takes about 0.1 ms.
+    private static let maxEntries = 32
+    /// Names per page; each has a few addresses.
+    private static let maxNames = 8
+    /// Evidence reports per page, up to 2 KiB each.
+    private static let maxReports = 8
+    /// Events per page, each some microseconds.
+    private static let maxEvents = 100
 
     /// - Parameter nextEntries: returns the entries of the next page; nil after the last one.
-    init(_ listing: Content, nextEntries: @escaping () -> [Content.Entry]?) {
-        self.listing = listing
-        self.nextEntries = nextEntries
-    }
-
-    mutating func next() -> String? {
-        guard !hasEnded else { return nil }
-        guard !listing.isFull, let entries = nextEntries() else {
+    private static func pages<Entry>(
+        _ listing: Listing<Entry>, nextEntries: @escaping () -> [Entry]?
+    ) -> AnyIterator<String> {
+        var (listing, hasEnded) = (listing, false)
+        return AnyIterator {
+            guard !hasEnded else { return nil }
+            if !listing.isFull, let entries = nextEntries() { return listing.page(of: entries) }
             hasEnded = true
             return listing.end()
         }
-        return listing.page(of: entries)
-    }
-}
-
-/// Slices of an array.
-private struct Chunks<Element>: IteratorProtocol {
-    private var rest: ArraySlice<Element>
-    private let size: Int
-
-    init(_ elements: [Element], of size: Int) {
-        rest = elements[...]
-        self.size = size
     }
 
-    mutating func next() -> [Element]? {
-        defer { rest = rest.dropFirst(size) }
-        return rest.isEmpty ? nil : Array(rest.prefix(size))
-    }
-}
-
-/// Entries of the cache. One step takes about 0.1 ms.
-private struct CacheWalk: IteratorProtocol {
-    private static let maxEntries = 32
-
-    private let cache: AnswerCache
-    private let scope: QuestionScope
-    private var cursor: AnswerCache.Cursor? = AnswerCache.Cursor()
-
-    init(_ cache: AnswerCache, _ scope: QuestionScope) {
-        self.cache = cache
-        self.scope = scope
+    /// Returns a function that returns slices of an array.
+    private static func slices<Element>(_ elements: [Element], of size: Int) -> () -> [Element]? {
+        var rest = elements[...]
+        return {
+            defer { rest = rest.dropFirst(size) }
+            return rest.isEmpty ? nil : Array(rest.prefix(size))
+        }
     }
 
-    mutating func next() -> [CachedEntry]? {
-        guard let here = cursor else { return nil }
-        let step = cache.walk(from: here, scope, maxEntries: CacheWalk.maxEntries)
-        cursor = step.next
-        return step.entries
+    private static func entries(of cache: AnswerCache, _ scope: QuestionScope) -> () -> [CachedEntry]? {
+        var cursor: AnswerCache.Cursor? = AnswerCache.Cursor()
+        return {
+            guard let here = cursor else { return nil }
+            let step = cache.walk(from: here, scope, maxEntries: maxEntries)
+            cursor = step.next
+            return step.entries
+        }
     }
-}
 
-/// Names per page; each has a few addresses.
-private let maxNames = 8
-/// Evidence reports per page, up to 2 KiB each.
-private let maxReports = 8
-/// Events per page, each some microseconds.
-private let maxEvents = 100
-
-extension ListingPages<CacheListing> {
     /// - Parameter nowMilliseconds: reference time of ages, however long the listing takes.
-    init(of cache: AnswerCache, _ resolving: ResolvingLoop, _ listing: CacheListing, nowMilliseconds: Int64) {
-        var walk = CacheWalk(cache, listing.scope)
-        let withRecords = listing.view != .list
-        self.init(listing) {
-            walk.next()?.map { entry in
-                var report = CacheEntryReport(entry, withRecords: withRecords, nowMilliseconds: nowMilliseconds)
+    static func cache(
+        _ cache: AnswerCache, _ resolving: ResolvingLoop, _ view: CacheView, _ scope: QuestionScope, wantsJSON: Bool,
+        nowMilliseconds: Int64
+    ) -> AnyIterator<String> {
+        let next = entries(of: cache, scope)
+        return pages(Listing(of: view, scope, wantsJSON: wantsJSON)) {
+            next()?.map { entry in
+                var report = CacheEntryReport(
+                    entry, withRecords: view != .list, nowMilliseconds: nowMilliseconds)
                 report.source = resolving.source(of: entry)
                 return report
             }
         }
     }
-}
 
-extension ListingPages<FlightListing> {
     /// Events that are overwritten meanwhile are left out.
-    init(of records: FlightRecords, _ listing: FlightListing, showsClients: Bool) {
+    static func events(
+        _ records: FlightRecords, _ scope: FlightScope, showsClients: Bool, wantsJSON: Bool
+    ) -> AnyIterator<String> {
         let boot = Clock.bootMicrosecondsSince1970()
         var walk = FlightWalk(records, fromOldest: true)
-        self.init(listing) {
+        return pages(Listing<FlightEventReport>(wantsJSON: wantsJSON, scope: scope)) {
             var events: [FlightEventReport] = []
             while events.count < maxEvents, let event = walk.next() {
                 events.append(
@@ -105,39 +84,36 @@ extension ListingPages<FlightListing> {
             return events.isEmpty ? nil : events
         }
     }
-}
 
-extension ListingPages<VerdictListing> {
-    init(of resolving: ResolvingLoop, _ listing: VerdictListing, now: Instant) {
-        var names = Chunks(listing.name.map { [$0] } ?? resolving.judgedNames, of: maxNames)
-        self.init(listing) {
-            names.next()?.flatMap(resolving.judged).map {
+    static func verdicts(
+        _ resolving: ResolvingLoop, on name: Name?, wantsJSON: Bool, now: Instant
+    ) -> AnyIterator<String> {
+        let next = slices(name.map { [$0] } ?? resolving.resolver.judgedNames, of: maxNames)
+        return pages(Listing(ofVerdictsOn: name, wantsJSON: wantsJSON)) {
+            next()?.flatMap(resolving.resolver.judged).map {
                 AddressReport($0, now: now, nameOfSource: resolving.upstreams.name)
             }
         }
     }
-}
 
-extension ListingPages<EvidenceListing> {
-    init(of reports: [EvidenceReport], _ listing: EvidenceListing) {
-        var chunks = Chunks(reports, of: maxReports)
-        self.init(listing) { chunks.next() }
+    static func evidence(_ reports: [EvidenceReport], wantsJSON: Bool) -> AnyIterator<String> {
+        pages(Listing<EvidenceReport>(wantsJSON: wantsJSON), nextEntries: slices(reports, of: maxReports))
     }
-}
 
-extension ListingPages<WhoisListing> {
     /// The names come from the cache, and then from the verification table, because throttled addresses are in no
     /// entry.
-    init(of cache: AnswerCache, _ resolving: ResolvingLoop, _ listing: WhoisListing, now: Instant) {
-        let address = listing.address
-        var walk = CacheWalk(cache, QuestionScope(.root, includesDescendants: true, type: address.recordType))
-        var names: Chunks<Name>?
-        self.init(listing) {
-            if let entries = walk.next() {
+    static func whois(
+        _ address: Address, _ cache: AnswerCache, _ resolving: ResolvingLoop, wantsJSON: Bool, now: Instant
+    ) -> AnyIterator<String> {
+        let next = entries(of: cache, QuestionScope(.root, includesDescendants: true, type: address.recordType))
+        var nextNames: (() -> [Name]?)?
+        return pages(Listing(of: address, wantsJSON: wantsJSON)) {
+            if let entries = next() {
                 return entries.filter { $0.leads(to: address) }.map { WhoisEntry($0, now: now) }
             }
-            names = names ?? Chunks(resolving.judgedNames, of: maxNames)
-            return names?.next()?.flatMap(resolving.judged).filter { $0.target.address == address }.map { judged in
+            let names = nextNames ?? slices(resolving.resolver.judgedNames, of: maxNames)
+            nextNames = names
+            return names()?.flatMap(resolving.resolver.judged).filter { $0.target.address == address }.map { judged in
                 WhoisEntry(judged, AddressReport(judged, now: now, nameOfSource: resolving.upstreams.name))
             }
         }

@@ -19,7 +19,6 @@ final class MetricsListener: TimedPart {
     /// The server's deadline after its last call.
     private var serverDueAt: Instant? { didSet { timer.changed() } }
     private var registration: EventLoop.Registration?
-    private let loop: EventLoop
     private let isTrusted: (UInt32) -> Bool
 
     /// The bound address, with the port chosen by the kernel if the settings say 0.
@@ -34,7 +33,6 @@ final class MetricsListener: TimedPart {
             self.listener = listener
             address = try listener.localAddress()
             server = try HTTPServer(answer: answer)
-            self.loop = loop
             self.isTrusted = isTrusted
             acceptPause = AcceptPause(loop)
             registration = try loop.watch(server.descriptor, for: .readable) { [unowned self] _ in

@@ -13,12 +13,11 @@ extension ControlCommands {
 
     /// Reloads the settings as on SIGHUP, and also returns the errors to the client.
     func reloaded(_ request: Request) -> ControlAnswer {
-        let stream = ControlStream()
+        let stream = ControlStream(wantsJSON: request.wantsJSON)
         reload { result in
             switch result {
-            case .success(let report): stream.send(report.rendered(asJSON: request.wantsJSON))
-            case .failure(let fault):
-                stream.send(Control.Reply.notReloaded(fault.complaints).rendered(asJSON: request.wantsJSON))
+            case .success(let report): stream.send(report)
+            case .failure(let fault): stream.finish(.notReloaded(fault.complaints))
             }
             stream.finish()
         }

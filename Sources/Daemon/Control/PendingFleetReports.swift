@@ -17,12 +17,6 @@ final class PendingFleetReports: TimedPart {
     /// Reports this member alone, with the reason. Nil without [fleet].
     typealias Own = (String?, Instant) -> FleetReport?
 
-    private struct Waiting {
-        let number: Int
-        let stream: ControlStream
-        let wantsJSON: Bool
-    }
-
     /// How long a command waits for Redis, which replies within milliseconds or does not work.
     static let patience: Duration = .seconds(1)
     /// Lifetime of a report, the same as in `KeptReplies`: a command that is repeated all the time must not keep Redis
@@ -35,8 +29,7 @@ final class PendingFleetReports: TimedPart {
 
     private let read: Read
     private let own: Own
-    private var waiting: [Waiting] = []
-    private var nextNumber = 0
+    private var waiting: [ControlStream] = []
     /// Numbers the readings, so that a late report is not taken for a new one.
     private var reading = 0
     /// When the reading ends; nil: none is in progress.
@@ -61,16 +54,14 @@ final class PendingFleetReports: TimedPart {
     }
 
     func begin(wantsJSON: Bool, now: Instant) throws(Control.Refusal) -> ControlStream {
-        guard own(nil, now) != nil else { throw Control.Refusal(Membership.noFleet, wantsJSON: wantsJSON) }
+        guard own(nil, now) != nil else { throw Control.Refusal(Membership.noFleet) }
         guard waiting.count < PendingFleetReports.maxWaiting else {
             throw Control.Refusal(
-                "\(PendingFleetReports.maxWaiting) reports are in progress; wait for one to end", wantsJSON: wantsJSON)
+                "\(PendingFleetReports.maxWaiting) reports are in progress; wait for one to end")
         }
-        let stream = ControlStream(maxUnsentBytes: PendingFleetReports.maxReportBytes)
-        let number = nextNumber
-        nextNumber += 1
-        waiting.append(Waiting(number: number, stream: stream, wantsJSON: wantsJSON))
-        stream.onGone = { [weak self] in self?.waiting.removeAll { $0.number == number } }
+        let stream = ControlStream(wantsJSON: wantsJSON, maxUnsentBytes: PendingFleetReports.maxReportBytes)
+        waiting.append(stream)
+        stream.onGone = { [weak self, unowned stream] in self?.waiting.removeAll { $0 === stream } }
         if let kept, now < kept.until {
             end(kept.report)
         } else if readUntil == nil {
@@ -93,14 +84,14 @@ final class PendingFleetReports: TimedPart {
     /// - Parameter report: nil: [fleet] was removed meanwhile.
     private func end(_ report: FleetReport?) {
         readUntil = nil
-        let ended = waiting
-        waiting = []
-        for each in ended {
-            let refusal = Control.Refusal(Membership.noFleet, wantsJSON: each.wantsJSON)
-            each.stream.send(
-                report?.rendered(asJSON: each.wantsJSON)
-                    ?? Control.Reply.refusal(refusal).rendered(asJSON: each.wantsJSON))
-            each.stream.finish()
+        let ended = exchange(&waiting, with: [])
+        for stream in ended {
+            guard let report else {
+                stream.refuse(Membership.noFleet)
+                continue
+            }
+            stream.send(report)
+            stream.finish()
         }
     }
 }

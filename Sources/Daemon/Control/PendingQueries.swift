@@ -18,7 +18,6 @@ final class PendingQueries: TimedPart {
     private struct Running {
         let terms: QueryTerms
         let stream: ControlStream
-        let wantsJSON: Bool
         let startedAt: Instant
         let userID: UInt32?
         var cancel: (Instant) -> Void = { _ in }
@@ -52,27 +51,20 @@ final class PendingQueries: TimedPart {
         _ terms: QueryTerms, wantsJSON: Bool, by userID: UInt32? = nil, now: Instant
     ) throws(Refusal) -> ControlStream {
         guard running.count < PendingQueries.maxRunning else {
-            throw Refusal(
-                "\(PendingQueries.maxRunning) queries are in progress; wait for one to end", wantsJSON: wantsJSON)
+            throw Refusal("\(PendingQueries.maxRunning) queries are in progress; wait for one to end")
         }
         if let userID, running.values.count(where: { $0.userID == userID }) >= PendingQueries.maxRunningOfUser {
             throw Refusal(
-                "user \(userID) has \(PendingQueries.maxRunningOfUser) queries in progress; wait for one to end",
-                wantsJSON: wantsJSON)
+                "user \(userID) has \(PendingQueries.maxRunningOfUser) queries in progress; wait for one to end")
         }
         if userID != nil, running.values.count(where: { $0.userID != nil }) >= PendingQueries.maxRunningOfUsers {
             throw Refusal(
-                "unprivileged users have \(PendingQueries.maxRunningOfUsers) queries in progress; wait for one to end",
-                wantsJSON: wantsJSON)
+                "unprivileged users have \(PendingQueries.maxRunningOfUsers) queries in progress; wait for one to end")
         }
-        var provider: Provider?
-        if let name = terms.provider {
-            provider = try resolving.upstreams.providers.provider(named: name, wantsJSON: wantsJSON)
-        }
-        let (stream, number) = (ControlStream(), nextNumber)
+        let provider = try terms.provider.map(resolving.upstreams.providers.provider(named:))
+        let (stream, number) = (ControlStream(wantsJSON: wantsJSON), nextNumber)
         nextNumber += 1
-        running[number] = Running(
-            terms: terms, stream: stream, wantsJSON: wantsJSON, startedAt: now, userID: userID)
+        running[number] = Running(terms: terms, stream: stream, startedAt: now, userID: userID)
         stream.onGone = { [weak self] in self?.running.removeValue(forKey: number)?.cancel(Clock.now()) }
         if let provider { ask(provider, number, now: now) } else { ask(number, now: now) }
         return stream
@@ -149,7 +141,7 @@ final class PendingQueries: TimedPart {
         _ number: Int, _ code: ResponseCode, _ records: [ResourceRecord], from source: String,
         _ remark: ExtendedError?, _ cause: StaleCause? = nil
     ) {
-        guard let query = running[number] else { return }
+        guard let query = running.removeValue(forKey: number) else { return }
         var report = QueryReport(
             name: query.terms.name.description, type: query.terms.type.description, rcode: code.description,
             source: source, milliseconds: query.startedAt.duration(to: Clock.now()).wholeMilliseconds)
@@ -159,16 +151,9 @@ final class PendingQueries: TimedPart {
         if code != .noError, code != .noSuchName {
             report.error = "\(report.name) \(report.type) has no answer: \(code)"
         }
-        query.stream.send(report.rendered(asJSON: query.wantsJSON))
-        end(number)
+        query.stream.send(report)
+        query.stream.finish()
     }
 
-    private func refuse(_ reason: String, _ number: Int) {
-        guard let query = running[number] else { return }
-        let refusal = Refusal(reason, wantsJSON: query.wantsJSON)
-        query.stream.send(Control.Reply.refusal(refusal).rendered(asJSON: query.wantsJSON))
-        end(number)
-    }
-
-    private func end(_ number: Int) { running.removeValue(forKey: number)?.stream.finish() }
+    private func refuse(_ reason: String, _ number: Int) { running.removeValue(forKey: number)?.stream.refuse(reason) }
 }

@@ -139,7 +139,7 @@ final class ProviderTest {
     }
 
     private func stepDone(_ report: ProviderTestStep, now: Instant) {
-        stream.send(report.rendered(asJSON: wantsJSON))
+        stream.send(report)
         let isFatal = report.failure != nil && steps[0].clientSubnet == nil
         steps.removeFirst()
         hasFailed = hasFailed || isFatal
@@ -155,8 +155,7 @@ final class ProviderTest {
 
     private func finish() {
         if hasFailed {
-            let refusal = Refusal("provider \(provider.name) failed the test", wantsJSON: wantsJSON)
-            stream.send(Reply.refusal(refusal).rendered(asJSON: wantsJSON))
+            stream.refuse("provider \(provider.name) failed the test")
         }
         stream.finish()
         isDone = true

@@ -69,16 +69,14 @@ final class QueryWatches: TimedPart {
         _ pattern: NamePattern?, showsClients: Bool, wantsJSON: Bool, by userID: UInt32? = nil, now: Instant
     ) throws(Refusal) -> ControlStream {
         guard watches.count < QueryWatches.maxWatches else {
-            throw Refusal("\(QueryWatches.maxWatches) watches are running; wait for one to end", wantsJSON: wantsJSON)
+            throw Refusal("\(QueryWatches.maxWatches) watches are running; wait for one to end")
         }
         if let userID, watches.count(where: { $0.userID == userID }) >= QueryWatches.maxWatchesOfUser {
-            throw Refusal(
-                "user \(userID) has \(QueryWatches.maxWatchesOfUser) watches running; end one", wantsJSON: wantsJSON)
+            throw Refusal("user \(userID) has \(QueryWatches.maxWatchesOfUser) watches running; end one")
         }
         if userID != nil, watches.count(where: { $0.userID != nil }) >= QueryWatches.maxWatchesOfUsers {
             throw Refusal(
-                "unprivileged users have \(QueryWatches.maxWatchesOfUsers) watches running; wait for one to end",
-                wantsJSON: wantsJSON)
+                "unprivileged users have \(QueryWatches.maxWatchesOfUsers) watches running; wait for one to end")
         }
         let stream = ControlStream(silence: nil, patience: QueryWatches.patience)
         watches.append(QueryWatch(pattern, showsClients: showsClients, wantsJSON: wantsJSON, by: userID, to: stream))
@@ -95,10 +93,7 @@ final class QueryWatches: TimedPart {
     }
 
     /// Returns the queries for the log since the last call.
-    func takeLines() -> [LogEvent] {
-        defer { lines = [] }
-        return lines
-    }
+    func takeLines() -> [LogEvent] { exchange(&lines, with: []) }
 
     /// - Returns: queries to log at once, before the log ends.
     func drain() -> [LogEvent] {

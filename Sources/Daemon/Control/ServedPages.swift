@@ -65,8 +65,8 @@ final class ServedPages {
             try Request.question(request.arguments[.name], request.arguments[.type])
         }
         let resolving = statistics(now).resolving
-        guard resolving.explanations.pace.take(now: now) else {
-            throw PageReply(429, refusing: Refusal(ExplanationPace.refusal))
+        guard resolving.explanations.take(now: now) else {
+            throw PageReply(429, refusing: Refusal(ExplanationLimit.refusal))
         }
         return PageReply(200, resolving.explanation(of: question, now: now).text)
     }

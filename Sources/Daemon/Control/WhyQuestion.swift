@@ -64,7 +64,7 @@ extension ResolvingLoop {
     /// - Throws: the key is missing, or the rate limit is exceeded.
     func explained(_ why: WhyQuestion, to question: Question, now: Instant) throws(UnexplainedReason) -> Answer {
         if case .locked = why { throw .locked }
-        guard explanations.pace.take(now: now) else { throw .tooMany }
+        guard explanations.take(now: now) else { throw .tooMany }
         switch why {
         case .about(let asked): return Answer(explaining: sentences(about: asked, now: now), to: question.name)
         case .usage: return Answer(explaining: [WhyQuestion.usageText], to: question.name)
@@ -90,27 +90,17 @@ enum UnexplainedReason: Error {
 /// users with all rights are exempt from the rate.
 struct ExplanationLimit {
     let key = ExplanationKey(SystemEntropy())
-    var pace = ExplanationPace()
-}
+    /// Each explanation copies the resolver's state for a name, which costs as much as hundreds of cache hits.
+    private var bucket = TokenBucket()
 
-/// Rate limit of explanations, by DNS and over the control socket together. Each copies the resolver's state for a
-/// name, which costs as much as hundreds of cache hits.
-struct ExplanationPace {
-    /// Time at which the explanations so far are paid for, at one per `interval`.
-    private var paidUntil: Instant?
-
-    /// Allowed explanations per second: more than people read.
+    /// Allowed explanations per second, more than people read; and at once, for a script that goes through a list.
     static let perSecond = 20
-    static let interval: Duration = .seconds(1) / perSecond
     static let refusal = "too many explanations; allowed: \(perSecond) a second for all users together"
-    /// Burst for a script that goes through a list.
-    static let saved = 20
 
     /// Returns false if the explanation exceeds the limit for now.
     mutating func take(now: Instant) -> Bool {
-        let paid = max(paidUntil ?? now, now)
-        guard now.duration(to: paid) <= ExplanationPace.interval * (ExplanationPace.saved - 1) else { return false }
-        paidUntil = paid + ExplanationPace.interval
+        guard bucket.readyAt(perSecond: ExplanationLimit.perSecond, now: now) <= now else { return false }
+        _ = bucket.spend(perSecond: ExplanationLimit.perSecond, now: now)
         return true
     }
 }
@@ -121,17 +111,7 @@ extension Answer {
     init(explaining lines: [String], to name: Name) {
         self.init(
             records: lines.map {
-                ResourceRecord(owner: name, type: .txt, ttlSeconds: 0, data: Answer.strings(Array($0.utf8)))
+                ResourceRecord(owner: name, type: .txt, ttlSeconds: 0, data: ResourceRecord.strings($0.utf8))
             })
     }
-
-    private static func strings(_ text: [UInt8]) -> [UInt8] {
-        stride(from: 0, to: max(text.count, 1), by: maxStringBytes).reduce(into: []) { strings, start in
-            let string = text[start..<min(start + maxStringBytes, text.count)]
-            strings += [UInt8(string.count)] + string
-        }
-    }
-
-    /// Maximum size of a string in a TXT record (RFC 1035 section 3.3).
-    private static let maxStringBytes = 255
 }

@@ -126,8 +126,7 @@ final class ResolvingLoop: TimedPart {
     /// Passes an event to the resolver and carries out the actions that it returns.
     func handle(_ event: Event, now: Instant) {
         // An action may lead to another event before this one ends.
-        var actions = spareActions
-        spareActions = []
+        var actions = exchange(&spareActions, with: [])
         recorder.note(event, now: now)
         timer.changed()
         resolver.handle(event, now: now, cache: &answers, actions: &actions)
@@ -474,22 +473,6 @@ final class ResolvingLoop: TimedPart {
         Int(counts(with: serving)[.handedOver] - counted.questionsTaken) + clientsWaiting
     }
 
-    var refreshes: RefreshCounts { resolver.refreshes }
-
-    var displacedLookups: UInt64 { resolver.displacedLookups }
-
-    func estimate(of provider: RankedID, now: Instant) -> ProviderEstimate? {
-        resolver.estimate(of: provider, now: now)
-    }
-
-    func shadowCounts(of provider: ProviderID) -> ShadowCounts { resolver.shadowCounts(of: provider) }
-
-    func privateAnswers(from provider: ProviderID) -> UInt64 { resolver.privateAnswers(from: provider) }
-
-    func contradictions(of source: Source) -> UInt64 { resolver.contradictions(of: source) }
-
-    func substituteCount(for reason: SubstituteReason) -> UInt64 { resolver.substituteCount(for: reason) }
-
     func state(of provider: Provider, now: Instant) -> ProviderState {
         provider.endpoints.isEmpty ? .unresolved : resolver.state(of: .provider(provider.id), now: now) ?? .unmeasured
     }
@@ -497,17 +480,6 @@ final class ResolvingLoop: TimedPart {
     func state(of server: NamedServer, now: Instant) -> ProviderState {
         resolver.state(of: .nameserver(server.id), now: now) ?? .unmeasured
     }
-
-    func judged(_ name: Name) -> [JudgedAddress] { resolver.judged(name) }
-
-    var judgedNames: [Name] { resolver.judgedNames }
-
-    var probeCounts: ProbeCounts { resolver.probeCounts }
-
-    func systemCredibility(now: Instant) -> Double { resolver.systemCredibility(now: now) }
-
-    /// The state of the captive portal; nil while none is suspected.
-    var portal: PortalState? { resolver.portal }
 
     func hottest(atMost count: Int, now: Instant) -> [AskedQuestion] {
         resolver.hottest(atMost: count, hits: answers.hits, now: now)

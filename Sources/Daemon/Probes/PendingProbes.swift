@@ -10,16 +10,13 @@ final class PendingProbes: TimedPart {
     let timer = PartTimer()
     private let resolving: ResolvingLoop
     private var running: [Running] = [] { didSet { timer.changed() } }
-    private var nextNumber = 0
     private var allowance = ReportAllowance()
     private(set) var reportsAccepted: UInt64 = 0
     private(set) var reportsRefused: UInt64 = 0
 
     private struct Running {
-        let number: Int
         var probe: PendingProbe
         let stream: ControlStream
-        let wantsJSON: Bool
     }
 
     /// Bound on running `verify` commands, and on running `report` commands, so that reports do not keep operators from
@@ -35,8 +32,7 @@ final class PendingProbes: TimedPart {
     func verify(_ name: Name, wantsJSON: Bool, now: Instant) throws(Refusal) -> ControlStream {
         let probe = PendingProbe(.verify, of: name, cached: resolving.cachedTargets(of: name))
         guard let stream = begin(probe, wantsJSON: wantsJSON, now: now) else {
-            throw Refusal(
-                "\(PendingProbes.maxRunning) names are being verified; wait for one to end", wantsJSON: wantsJSON)
+            throw Refusal("\(PendingProbes.maxRunning) names are being verified; wait for one to end")
         }
         return stream
     }
@@ -48,25 +44,24 @@ final class PendingProbes: TimedPart {
             reportsRefused += 1
             throw Refusal(
                 "too many reports by user \(userID); allowed: one in \(ReportAllowance.interval.wholeSeconds) s, "
-                    + "and \(ReportAllowance.saved) at once", wantsJSON: wantsJSON)
+                    + "and \(ReportAllowance.saved) at once")
         }
         guard let stream = begin(PendingProbe(.report(address), of: name), wantsJSON: wantsJSON, now: now) else {
             reportsRefused += 1
-            throw Refusal(
-                "\(PendingProbes.maxRunning) reports are being checked; wait for one to end", wantsJSON: wantsJSON)
+            throw Refusal("\(PendingProbes.maxRunning) reports are being checked; wait for one to end")
         }
         return stream
     }
 
     /// Takes the result of a probe, whatever requested it.
     func take(_ news: ProbeNews, now: Instant) {
-        for number in running.map(\.number) { proceed(number, now: now) { $0.take(news, now: now) } }
+        for stream in running.map(\.stream) { proceed(stream, now: now) { $0.take(news, now: now) } }
     }
 
     func timePassed(now: Instant) {
         for entry in running where entry.probe.nextDeadline.map({ $0 <= now }) ?? false {
-            let known = resolving.judged(entry.probe.name).map(\.target)
-            proceed(entry.number, now: now) { $0.timePassed(known: known, now: now) }
+            let known = resolving.resolver.judged(entry.probe.name).map(\.target)
+            proceed(entry.stream, now: now) { $0.timePassed(known: known, now: now) }
         }
     }
 
@@ -74,24 +69,22 @@ final class PendingProbes: TimedPart {
     private func begin(_ probe: PendingProbe, wantsJSON: Bool, now: Instant) -> ControlStream? {
         let alike = running.count { ($0.probe.purpose == .verify) == (probe.purpose == .verify) }
         guard alike < PendingProbes.maxRunning else { return nil }
-        let stream = ControlStream()
-        let number = nextNumber
-        nextNumber += 1
-        running.append(Running(number: number, probe: probe, stream: stream, wantsJSON: wantsJSON))
-        stream.onGone = { [weak self] in self?.clientGone(number) }
-        let known = resolving.judged(probe.name).map(\.target)
-        proceed(number, now: now) { $0.begin(known: known, now: now) }
+        let stream = ControlStream(wantsJSON: wantsJSON)
+        running.append(Running(probe: probe, stream: stream))
+        stream.onGone = { [weak self, unowned stream] in self?.clientGone(stream) }
+        let known = resolving.resolver.judged(probe.name).map(\.target)
+        proceed(stream, now: now) { $0.begin(known: known, now: now) }
         return stream
     }
 
     /// The probes continue, because their results are of use to the resolver.
-    private func clientGone(_ number: Int) {
-        guard let index = running.firstIndex(where: { $0.number == number }) else { return }
+    private func clientGone(_ stream: ControlStream) {
+        guard let index = running.firstIndex(where: { $0.stream === stream }) else { return }
         if running.remove(at: index).probe.purpose != .verify { reportsAccepted += 1 }
     }
 
-    private func proceed(_ number: Int, now: Instant, _ change: (inout PendingProbe) -> [PendingProbe.Step]) {
-        guard let index = running.firstIndex(where: { $0.number == number }) else { return }
+    private func proceed(_ stream: ControlStream, now: Instant, _ change: (inout PendingProbe) -> [PendingProbe.Step]) {
+        guard let index = running.firstIndex(where: { $0.stream === stream }) else { return }
         let steps = change(&running[index].probe)
         let entry = running[index]
         for step in steps { perform(step, of: entry, now: now) }
@@ -121,14 +114,13 @@ final class PendingProbes: TimedPart {
             case .report(let address): endReport(end, address, entry)
             }
             entry.stream.finish()
-            running.removeAll { $0.number == entry.number }
+            running.removeAll { $0.stream === entry.stream }
         }
     }
 
     /// A `report` gets its steps together, in its outcome.
     private func say(_ report: AddressReport, to entry: Running) {
-        guard entry.probe.purpose == .verify else { return }
-        entry.stream.send(report.rendered(asJSON: entry.wantsJSON))
+        if entry.probe.purpose == .verify { entry.stream.send(report) }
     }
 
     private func endVerify(_ end: PendingProbe.End, _ entry: Running) {
@@ -136,10 +128,10 @@ final class PendingProbes: TimedPart {
         switch end {
         case .found(let findings):
             guard !findings.contains(where: { $0.result.verdict == .verified }) else { return }
-            refuse("no address of \(name) was verified", entry)
+            entry.stream.refuse("no address of \(name) was verified")
         case .unknown:
-            refuse("no address of \(name) was found within \(PendingProbe.lookupTimeout.wholeSeconds) s", entry)
-        case .refused(let refusal): refuse(refusal.words(name, nil), entry)
+            entry.stream.refuse("no address of \(name) was found within \(PendingProbe.lookupTimeout.wholeSeconds) s")
+        case .refused(let refusal): entry.stream.refuse(refusal.words(name, nil))
         }
     }
 
@@ -149,23 +141,17 @@ final class PendingProbes: TimedPart {
         case .found(let findings):
             reportsAccepted += 1
             guard !findings.isEmpty else {
-                return refuse(
-                    "no probe of \(address) ended within \(PendingProbe.probeTime.wholeSeconds) s", entry)
+                return entry.stream.refuse(
+                    "no probe of \(address) ended within \(PendingProbe.probeTime.wholeSeconds) s")
             }
-            let place = resolving.judged(name).first { $0.target.address == address }?.place ?? .absent
-            let outcome = ReportOutcome(name, address, findings, place)
-            entry.stream.send(outcome.rendered(asJSON: entry.wantsJSON))
+            let place = resolving.resolver.judged(name).first { $0.target.address == address }?.place ?? .absent
+            entry.stream.send(ReportOutcome(name, address, findings, place))
         case .unknown:
             reportsRefused += 1
-            refuse("no known answer for \(name) contains \(address)", entry)
+            entry.stream.refuse("no known answer for \(name) contains \(address)")
         case .refused(let refusal):
             reportsRefused += 1
-            refuse(refusal.words(name, address), entry)
+            entry.stream.refuse(refusal.words(name, address))
         }
-    }
-
-    private func refuse(_ reason: String, _ entry: Running) {
-        let refusal = Refusal(reason, wantsJSON: entry.wantsJSON)
-        entry.stream.send(Control.Reply.refusal(refusal).rendered(asJSON: entry.wantsJSON))
     }
 }

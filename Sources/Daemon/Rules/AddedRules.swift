@@ -58,8 +58,6 @@ struct AddedRules {
         ruleOfName.map { (text: $0.key.description, rule: $0.value) }.sorted { $0.text < $1.text }.map(\.rule)
     }
 
-    subscript(_ name: Name) -> AddedRule? { ruleOfName[name] }
-
     /// When `expire` is due.
     var nextEndMilliseconds: Int64? { ruleOfName.values.compactMap(\.endMilliseconds).min() }
 

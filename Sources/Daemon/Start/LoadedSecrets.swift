@@ -80,8 +80,5 @@ struct LoadedSecrets {
     }
 
     /// Returns the names in files. They are large, and replaced when the files change.
-    mutating func takeNames() -> NamesInFiles {
-        defer { names = NamesInFiles() }
-        return names
-    }
+    mutating func takeNames() -> NamesInFiles { exchange(&names, with: NamesInFiles()) }
 }

@@ -103,7 +103,7 @@ struct StatisticsReading {
         (self.statistics, self.sum) = (statistics, sum)
         cached = statistics.cache.counts()
         stored = statistics.resolving.store?.counts ?? StoreThread.Counts()
-        probes = statistics.resolving.probeCounts
+        probes = statistics.resolving.resolver.probeCounts
     }
 
     /// Queries of clients, without the daemon's own checks that came back to it.

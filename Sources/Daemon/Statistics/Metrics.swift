@@ -91,7 +91,7 @@ extension Metric {
         .counter("cache.insertions", "Answers inserted into the cache.") { $0.cached.insertions },
         .counter("cache.evictions", "Answers evicted from the full cache.") { $0.cached.evictions },
         .counter("shares.lookups_displaced", as: "lookups_displaced", "Lookups ended because there were too many.") {
-            $0.resolving.displacedLookups
+            $0.resolving.resolver.displacedLookups
         },
         .counter(
             "requests_without_place", "Requests that gave up their place at a provider or got none in time, by state.",
@@ -100,15 +100,17 @@ extension Metric {
                 "running": .at("shares.requests_displaced") { $0.resolving.upstreams.providers.queue.displaced },
                 "waiting": .at("shares.requests_expired") { $0.resolving.upstreams.providers.queue.expired },
             ]),
-        .counter("prefetch.started", "Refreshes started before the answer expired.") { $0.resolving.refreshes.started },
+        .counter("prefetch.started", "Refreshes started before the answer expired.") {
+            $0.resolving.resolver.refreshes.started
+        },
         .counter(
             "prefetch", "Refreshes ended, by result.", by: "result",
             [
-                "succeeded": .at("prefetch.succeeded") { $0.resolving.refreshes.succeeded },
-                "failed": .at("prefetch.failed") { $0.resolving.refreshes.failed },
+                "succeeded": .at("prefetch.succeeded") { $0.resolving.resolver.refreshes.succeeded },
+                "failed": .at("prefetch.failed") { $0.resolving.resolver.refreshes.failed },
             ]),
         .counter("prefetch.used", as: "prefetch_hits", "Refreshed answers that were served to a client.") {
-            $0.resolving.refreshes.used
+            $0.resolving.resolver.refreshes.used
         },
         .gauge("store.loaded", as: "store_loaded_entries", "Answers loaded from the store at startup.") {
             $0.stored.restoredEntries
@@ -134,7 +136,7 @@ extension Metric {
         .counter(
             "system.stood_in", "Lookups that the system resolver answered in place of the providers, by reason.",
             by: "reason"
-        ) { reading in byName { (reason: SubstituteReason) in reading.resolving.substituteCount(for: reason) } },
+        ) { reading in byName { (reason: SubstituteReason) in reading.resolving.resolver.substituteCount(for: reason) } },
         .counter("system.refused_exchanges", "Queries not sent because too many sockets to nameservers were open.") {
             $0.resolving.upstreams.system.counts.refusedExchanges
         },
@@ -158,8 +160,8 @@ extension Metric {
             ]),
         // The families of all sources have these.
         .only("system.divergences") { $0.evidence.divergences(of: .system) },
-        .only("system.contradictions") { $0.resolving.contradictions(of: .system) },
-        .only("system.trust") { $0.resolving.systemCredibility(now: $0.now) },
+        .only("system.contradictions") { $0.resolving.resolver.contradictions(of: .system) },
+        .only("system.trust") { $0.resolving.resolver.systemCredibility(now: $0.now) },
     ]
 
     private static let ofProcess: [Metric] = [

@@ -13,14 +13,14 @@ extension Statistics {
         let state = resolving.state(of: provider, now: now)
         var line = resolving.upstreams.report(of: provider, state: state.rawValue)
         line.divergences = evidence.divergences(of: .provider(provider.id))
-        line.contradictions = Int(resolving.contradictions(of: .provider(provider.id)))
-        let privateAnswers = resolving.privateAnswers(from: provider.id)
+        line.contradictions = Int(resolving.resolver.contradictions(of: .provider(provider.id)))
+        let privateAnswers = resolving.resolver.privateAnswers(from: provider.id)
         if privateAnswers > 0 { line.failures["private"] = Int(privateAnswers) }
-        let estimate = resolving.estimate(of: .provider(provider.id), now: now)
+        let estimate = resolving.resolver.estimate(of: .provider(provider.id), now: now)
         line.retrySeconds = estimate?.retryAt.map { max(0, Int(now.duration(to: $0).wholeSeconds)) }
         if let estimate { line.trust = estimate.credibility }
         if let estimate, line.requests > 0, !provider.isShadow { line.share = estimate.firstShare }
-        if provider.isShadow { line.shadow = .init(resolving.shadowCounts(of: provider.id)) }
+        if provider.isShadow { line.shadow = .init(resolving.resolver.shadowCounts(of: provider.id)) }
         return line
     }
 
@@ -29,8 +29,8 @@ extension Statistics {
     private func line(_ server: NamedServer) -> StatsReport.Provider {
         let state = resolving.state(of: server, now: now)
         var line = resolving.upstreams.report(of: server, state: state.rawValue)
-        line.contradictions = Int(resolving.contradictions(of: .nameserver(server.id)))
-        let estimate = resolving.estimate(of: .nameserver(server.id), now: now)
+        line.contradictions = Int(resolving.resolver.contradictions(of: .nameserver(server.id)))
+        let estimate = resolving.resolver.estimate(of: .nameserver(server.id), now: now)
         line.retrySeconds = estimate?.retryAt.map { max(0, Int(now.duration(to: $0).wholeSeconds)) }
         return line
     }

@@ -76,7 +76,7 @@ struct Statistics {
 
     /// The suspected portal in words; nil while no portal is suspected.
     var portal: String? {
-        resolving.portal.map { portal in
+        resolving.resolver.portal.map { portal in
             let (age, left) = (portal.since.duration(to: now), now.duration(to: portal.until))
             let page = portal.hosts.isEmpty ? "" : ", at \(portal.hosts.map(\.description).joined(separator: " or "))"
             return "suspected for \(age.wholeSeconds) s, for at most \(left.wholeSeconds) s more: "

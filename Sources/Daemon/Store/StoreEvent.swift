@@ -95,8 +95,7 @@ struct HottestEntries {
     /// Returns the entries, highest demand first.
     mutating func take() -> [RestoredEntry] {
         cut()
-        defer { entries = [] }
-        return entries
+        return exchange(&entries, with: [])
     }
 
     private mutating func cut() {

@@ -44,7 +44,6 @@ final class StoreThread: TimedPart {
     /// Bound on collected entries, about 400 KiB. A full batch is posted before the interval ends. A flood of new
     /// answers is then held twice only briefly, and leaves no holes of many MiB among the cache's entries.
     static let maxCollected = 1_024
-    static let maxRemovals = StoreLoop.maxRemovals
     /// Batches that may wait for a slow disk: with as many taken by the thread and one collected, some 5 MiB.
     private static let ordersCapacity = 6
     /// Bound on events: each failure is sent once, and the main thread reads in every turn.

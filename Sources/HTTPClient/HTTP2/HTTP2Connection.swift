@@ -17,7 +17,7 @@ final class HTTP2Connection {
     }
 
     /// When the request that opened the connection started, and its `connectTimeout` later.
-    let startedAt, dialDeadline: Instant
+    let dialDeadline: Instant
     private(set) var phase = Phase.connecting
     /// When the phases `connecting` and `handshaking` ended; nil until then.
     private(set) var connectedAt: Instant?
@@ -61,7 +61,7 @@ final class HTTP2Connection {
             throw TransferFailure(connecting: error.code)
         }
         (self.endpoint, self.client, self.interest) = (endpoint, client, interest)
-        (startedAt, dialDeadline) = (now, now + connectTimeout)
+        dialDeadline = now + connectTimeout
         watch(.write)
     }
 

@@ -44,8 +44,7 @@ final class HTTP2Connections: Connections {
     /// Returns the transfers that need another protocol; the server does not speak HTTP/2 for them.
     func takeRefused() -> [Transfer] {
         guard !refusedTransfers.isEmpty else { return [] }
-        defer { refusedTransfers = [] }
-        return refusedTransfers
+        return exchange(&refusedTransfers, with: [])
     }
 
     /// Queues the request; `flush` sends it.
@@ -106,8 +105,7 @@ final class HTTP2Connections: Connections {
 
     func takeEnded() -> [EndedTransfer] {
         guard !ended.isEmpty else { return [] }
-        defer { ended = [] }
-        return ended
+        return exchange(&ended, with: [])
     }
 
     func close() {

@@ -169,15 +169,13 @@ import CNghttp2
 
     func takeEnded() -> [Ended] {
         guard !ended.isEmpty else { return [] }
-        defer { ended = [] }
-        return ended
+        return exchange(&ended, with: [])
     }
 
     /// Returns the transfers whose whole request is part of the output since the last call.
     func takeSent() -> [Transfer] {
         guard !sent.isEmpty else { return [] }
-        defer { sent = [] }
-        return sent
+        return exchange(&sent, with: [])
     }
 
     private func release(_ transfer: Transfer) {

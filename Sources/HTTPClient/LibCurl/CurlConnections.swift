@@ -61,8 +61,7 @@ final class CurlConnections: Connections {
 
     func takeEnded() -> [EndedTransfer] {
         guard !ended.isEmpty else { return [] }
-        defer { ended = [] }
-        return ended
+        return exchange(&ended, with: [])
     }
 
     func close() {

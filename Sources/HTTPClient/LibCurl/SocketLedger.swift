@@ -68,10 +68,7 @@ final class SocketLedger {
         sockets = [:]
     }
 
-    func takeTimer() -> Timer {
-        defer { timer = .unchanged }
-        return timer
-    }
+    func takeTimer() -> Timer { exchange(&timer, with: .unchanged) }
 
     func watchSockets(of easy: UnsafeMutableRawPointer) -> CURLcode {
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()

@@ -13,7 +13,6 @@ package enum PresentationForm {
     /// Maximum number of tokens. A SOA record has seven. A TXT record may have as many strings as fit the body, but
     /// legitimate ones have fewer.
     private static let maxTokens = 64
-    private static let maxStringBytes = 255
 
     /// Returns the RDATA for a text; nil if the type is not readable or the text is invalid for it.
     ///
@@ -171,12 +170,7 @@ package enum PresentationForm {
     }
 
     private static func chunks(_ text: ArraySlice<UInt8>) -> [UInt8]? {
-        guard text.count <= maxTokens * maxStringBytes else { return nil }
-        guard !text.isEmpty else { return [0] }
-        return stride(from: 0, to: text.count, by: maxStringBytes).flatMap { start in
-            let chunk = text.dropFirst(start).prefix(maxStringBytes)
-            return [UInt8(chunk.count)] + chunk
-        }
+        text.count <= maxTokens * ResourceRecord.maxStringBytes ? ResourceRecord.strings(text) : nil
     }
 
     /// Reads up to and including the closing quote; nil if there is none.

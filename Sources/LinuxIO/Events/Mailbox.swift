@@ -55,11 +55,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
         // wake-up. In the other order its signal would be lost.
         var count: UInt64 = 0
         _ = unsafe read(wakeUp.raw, &count, MemoryLayout<UInt64>.size)
-        return messages.withLock { messages in
-            let taken = messages
-            messages = []
-            return taken
-        }
+        return messages.withLock { exchange(&$0, with: []) }
     }
 
     /// Cannot fail: each wake-up adds 1, and the counter's limit is 2^64 - 2.

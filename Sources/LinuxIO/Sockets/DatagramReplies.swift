@@ -92,8 +92,5 @@ import Glibc
     }
 
     /// Returns the number of dropped replies since the last call.
-    package mutating func takeUnsent() -> Int {
-        defer { unsent = 0 }
-        return unsent
-    }
+    package mutating func takeUnsent() -> Int { exchange(&unsent, with: 0) }
 }

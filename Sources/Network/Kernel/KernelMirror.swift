@@ -76,10 +76,7 @@ extension KernelMirror {
     }
 
     /// Returns whether the state has changed since the last call.
-    mutating func takeChange() -> Bool {
-        defer { isChanged = false }
-        return isChanged
-    }
+    mutating func takeChange() -> Bool { exchange(&isChanged, with: false) }
 
     /// Returns new gateways. Earlier neighbour reports about them were ignored, because they were not gateways yet.
     mutating func takeNewGateways() -> [NeighbourReport.Place] { routes.takeNewGateways() }

@@ -79,13 +79,3 @@ package struct ProviderTraits: Hashable, Sendable {
         }
     }
 }
-
-/// Setting `when-used-up` of a provider: what a question does when the provider's budget or quota is used up.
-package enum WhenUsedUp: String, Sendable, CaseIterable {
-    /// The question waits for its turn.
-    case wait
-    /// Another provider is asked. Without one, the question waits for its turn or gets an expired answer.
-    case next
-    /// The system resolver may answer.
-    case system
-}

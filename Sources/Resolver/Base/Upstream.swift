@@ -33,8 +33,6 @@ package enum Source: Hashable, Sendable {
     /// A rule's fallback addresses, used if everything else has failed.
     case fallback
 
-    package init(_ ranked: RankedID) { self.init(Upstream(ranked)) }
-
     package init(_ upstream: Upstream) {
         switch upstream {
         case .provider(let id): self = .provider(id)

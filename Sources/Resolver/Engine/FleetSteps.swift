@@ -16,7 +16,7 @@ extension Resolver {
     package func shareable(_ question: Question, _ answer: Answer, from provider: ProviderID) -> Answer? {
         let policy = routing.policy(for: question)
         guard state.isStable, answer.kind != .ambiguousEmpty, answer.ttlSeconds > 0,
-            state.ranking.knows(.provider(provider))
+            state.ranking[.provider(provider)] != nil
         else { return nil }
         return state.judged(answer, to: question, by: policy, from: .provider(provider)).usable
     }
@@ -52,7 +52,7 @@ extension Resolver {
     /// refresh waits until then, and does not ask the system resolver.
     func budgetEnd(of route: Lookup.Route, now: Instant) -> Instant? {
         guard route.providers.isEmpty, route.trialPending.isEmpty, !route.isSystemFirst else { return nil }
-        return route.throttled.compactMap { state.ranking.overBudgetUntil($0, now) }.min()
+        return route.throttled.compactMap { state.ranking[$0]?.overBudgetUntil.flatMap { $0 > now ? $0 : nil } }.min()
     }
 
     /// Queries per second of this machine's clients; nil for a question that was not asked lately.
@@ -69,7 +69,7 @@ extension Lookup {
         running[index].until = giveUpAt
         // Another provider may have a place.
         if !running[index].awaitsPlace { providers.holdHedge() }
-        state.ranking.unbegun(provider, running[index].domain, now: now)
+        state.ranking[provider]?.unbegun(running[index].domain, now: now)
     }
 
     mutating func fetchSent(_ id: FetchID, now: Instant, _ state: inout ResolverState) {
@@ -80,7 +80,7 @@ extension Lookup {
         running[index].awaitsPlace = false
         running[index].startedAt = now
         running[index].until = now + state.ranking.timeout(of: provider)
-        state.ranking.begun(provider, running[index].domain, now: now)
+        state.ranking[provider]?.begun(running[index].domain, now: now)
         holdSystem(until: now + min(systemHedge, Bounds.silentFloor))
         if providers.isHedgeHeld {
             providers.hedge(after: state.ranking.hedgeDelay(provider), startedAt: now, state.ranking, at: now)
@@ -104,7 +104,7 @@ extension Lookup {
     /// resort.
     mutating func fetchDeferred(_ id: FetchID, until end: Instant, now: Instant, _ state: inout ResolverState) {
         guard let attempt = takeUnsent(id, now: now, &state), let provider = attempt.provider else { return }
-        state.ranking.overBudget(provider, until: end)
+        state.ranking[provider]?.overBudgetUntil = end
         if isRefreshAlone, isAsking, !isSystemFirst, running.isEmpty { return displaced(now: now, &state) }
         failures.ended(provider, .usedUp)
         providers.spare(provider, now: now)
@@ -116,7 +116,7 @@ extension Lookup {
         guard let index = running.firstIndex(where: { $0.id == id && !$0.isSent }) else { return nil }
         let attempt = running.remove(at: index)
         state.end(attempt, isHeard: false, now: now)
-        if isRefresh, let provider = attempt.provider { state.ranking.unspend(on: provider, now: now) }
+        if isRefresh, let provider = attempt.provider { state.ranking[provider]?.unspend(now: now) }
         return attempt
     }
 }

@@ -28,7 +28,7 @@ extension Resolver {
         _ routed: borrowing RoutedQuestion, along route: Lookup.Route, now: Instant,
         _ join: (inout Lookup, inout ResolverState) -> Void
     ) {
-        if !route.isSystemFirst, let first = route.providers.first { _ = state.ranking.spend(on: first, now: now) }
+        if !route.isSystemFirst, let first = route.providers.first { _ = state.ranking[first]?.spend(now: now) }
         refreshes.started += 1
         begin(routed, along: route, isRefresh: true, now: now, join)
     }

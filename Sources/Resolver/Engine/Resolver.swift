@@ -83,10 +83,10 @@ package struct Resolver {
         case .probeRequested(let name, let address, let isCached):
             state.verification.requested(name, address, isCached: isCached, routing.policy.of(name).probes, now: now)
         case .switchedOff(let names): redirect(now: now) { $0.switchedOff = names }
-        case .throttled(let provider, let pause): state.ranking.throttled(.provider(provider), for: pause, now: now)
-        case .overQuota(let provider, let end): state.ranking.overQuota(.provider(provider), until: end)
+        case .throttled(let provider, let pause): state.ranking[.provider(provider)]?.throttled(for: pause, now: now)
+        case .overQuota(let provider, let end): state.ranking[.provider(provider)]?.overQuotaUntil = end
         case .unacknowledged(let provider):
-            state.ranking.unacknowledged(.provider(provider))
+            state.ranking[.provider(provider)]?.unacknowledged()
             hurryLookups(now: now)
         case .providerReset(let provider):
             let provider = provider.map { RankedID.provider($0) }
@@ -269,7 +269,7 @@ package struct Resolver {
         let routed = routing.routed(question, now: now)
         let policy = routed.policy
         let upstreams = routing.direction(of: routed, state.ranking, now: now).upstreams
-        guard let traits = state.ranking.traits(of: .provider(provider)),
+        guard let traits = state.ranking[.provider(provider)]?.traits,
             upstreams == .provider(provider) || upstreams.include(traits) && traits.shadowShare == nil,
             let answer = state.heardInBackground(question, answer, policy, from: provider, took: nil, now: now)
         else { return }
@@ -457,7 +457,7 @@ package struct Resolver {
             if next.isEmpty { break }
             due += next
         }
-        let batch = provider.flatMap { state.ranking.traits(of: $0) }
+        let batch = provider.flatMap { state.ranking[$0]?.traits }
         let room = batch.map { ($0.maxNames - due.count % $0.maxNames) % $0.maxNames } ?? 0
         for question in due + state.plan.popEarly(now, atMost: room) {
             let prospect = state.plan.counted(question, hits: cache.takeHits(question), now: now)
@@ -481,13 +481,13 @@ package struct Resolver {
         let route = route(routed, charged: prospect.chargedTo, now: now)
         // Clients have the expired answer, and another request tests whether the provider replies.
         if route.isUnresponsive, !route.isSystemFirst, let first = route.providers.first,
-            state.ranking.isTried(first, now),
+            state.ranking[first]?.isUntried(for: Bounds.trialSpacing, now) == false,
             state.plan.records(of: question).providersEnd != nil
         {
             return state.plan.deferred(question, until: failures.deferred(question, now: now))
         }
         if !route.isSystemFirst, let first = route.providers.first, first != prospect.chargedTo,
-            let startAt = state.ranking.spend(on: first, now: now)
+            let startAt = state.ranking[first]?.spend(now: now)
         {
             return state.plan.charged(question, to: first, from: startAt)
         }
@@ -583,7 +583,7 @@ package struct Resolver {
 
     /// Returns the state of the provider; nil if it is unknown.
     package func state(of provider: RankedID, now: Instant) -> ProviderState? {
-        state.ranking.state(of: provider, now: now)
+        state.ranking[provider]?.state(now)
     }
 
     package func estimate(of provider: RankedID, now: Instant) -> ProviderEstimate? {

@@ -448,10 +448,10 @@ struct Lookup {
         let next = providers.popNext(state.ranking, for: question.kind, among: upstreams)
         guard let (provider, isHedge) = next else { return }
         // A refresh was charged for its first request before it began, unless the system resolver was asked first.
-        if isRefresh, isSystemFirst || providers.attempts > 1 { _ = state.ranking.spend(on: provider, now: now) }
-        let turn = state.ranking.takeTurn(at: provider, now: now)
+        if isRefresh, isSystemFirst || providers.attempts > 1 { _ = state.ranking[provider]?.spend(now: now) }
+        let turn = state.ranking[provider].map { $0.takeTurn(now: now) } ?? now
         guard let turn, turn < giveUpAt else {
-            if turn != nil { state.ranking.returnTurn(at: provider, now: now) }
+            if turn != nil { state.ranking[provider]?.returnTurn(now: now) }
             failures.ended(provider, .usedUp)
             return providers.makeNextDue(now)
         }
@@ -477,7 +477,7 @@ struct Lookup {
                 continue
             }
             (running[index].isSent, running[index].turnAt, running[index].startedAt) = (true, nil, now)
-            state.ranking.begun(provider, domain, isCharged: true, now: now)
+            state.ranking[provider]?.begun(domain, isCharged: true, now: now)
             send(running[index], isHedge: running.count > 1, &state)
         }
     }
@@ -600,9 +600,9 @@ struct Lookup {
         guard mayRepeat(now), !failures.isAboutName, !failures.lacksRoom else { return nil }
         var earliest: (RankedID, at: Instant)?
         for (provider, outcome) in failures.outcomes where outcome == .serviceFailed {
-            guard ranking.mayAsk(provider, for: question.kind, among: upstreams), !ranking.isBlocked(provider, now),
-                !failures.hasReplied(provider) || ranking.isSuspectedOfFailing(provider),
-                let at = ranking.proofDueAt(provider, now) ?? (hasRepeated ? nil : ranking.repeatAt(provider, now)),
+            guard ranking.mayAsk(provider, for: question.kind, among: upstreams), let standing = ranking[provider],
+                !standing.isBlocked(now), !failures.hasReplied(provider) || standing.isSuspectedOfFailing,
+                let at = standing.proofDueAt(now) ?? (hasRepeated ? nil : standing.repeatAt(now)),
                 earliest.map({ at < $0.at }) ?? true
             else { continue }
             earliest = (provider, at)

@@ -36,11 +36,11 @@ extension Lookup {
         switch attempt.provider {
         case let provider?:
             // The provider was removed after the request, and the cache may have been replaced.
-            if !state.ranking.knows(provider) { disableCaching() }
+            if state.ranking[provider] == nil { disableCaching() }
             state.answered(attempt, by: provider, now: now)
             if answer.kind == .ambiguousEmpty {
                 held.hold(ambiguousEmpty: answer, attempt.source, now: now)
-                let isBilled = state.ranking.traits(of: provider)?.isBilled ?? false
+                let isBilled = state.ranking[provider]?.traits.isBilled == true
                 failures.ended(provider, .isEmpty(mayBeUnregistered: isBilled))
                 providers.makeNextDue(now)
             } else {
@@ -171,7 +171,7 @@ extension Lookup {
         if attempt.isSent {
             state.ranking.failed(provider, .overload, of: attempt.domain, startedAt: attempt.startedAt, now: now)
         }
-        if !state.ranking.mayBeSilent(provider, now) {
+        if state.ranking[provider]?.mayBeSilent(now) != true {
             failures.foundNoSlot()
         } else if waiters.isEmpty || isHoldOver(now) || !providers.isEmpty {
             failures.waitedInVain(for: provider, since: attempt.startedAt)
@@ -250,14 +250,16 @@ extension Lookup {
     /// providers count: the lookup asks them before it serves an expired answer.
     func areProvidersUnresponsive(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
         awaitsOnly {
-            ranking.isSilent($0, to: holder.parent, now) || ranking.isUnresponsive($0, for: domain, now)
+            ranking[$0]?.isSilent(to: holder.parent, now) == true
+                || ranking[$0]?.isUnresponsive(for: domain, now) == true
         }
     }
 
     /// Whether every request to a provider has been in flight for more than twice that provider's usual answer time.
     func areRequestsOverdue(_ ranking: UpstreamRanking, _ now: Instant) -> Bool {
         running.allSatisfy { attempt in
-            attempt.provider.map { attempt.isSent && ranking.isOverdue($0, since: attempt.startedAt, now) } ?? true
+            attempt.provider.map { attempt.isSent && ranking[$0]?.isOverdue(since: attempt.startedAt, now) == true }
+                ?? true
         }
     }
 
@@ -347,7 +349,7 @@ extension Lookup {
         guard mayRepeat(now), providers.attempts == 1,
             let provider = failures.timedOut.first, ranking.mayAsk(provider, for: question.kind, among: upstreams)
         else { return nil }
-        return ranking.isAsked(provider) || ranking.isThrottled(provider, now) ? nil : provider
+        return ranking[provider]?.isAsked == true || ranking[provider]?.isThrottled(now) == true ? nil : provider
     }
 
     /// Whether the clients have no other answer, and time is left for another request.
@@ -421,7 +423,7 @@ extension Lookup {
         _ state: inout ResolverState
     ) {
         if source.isProvider, answer.kind == .records {
-            for provider in failures.refusedBy { state.ranking.contradicted(provider, now: now) }
+            for provider in failures.refusedBy { state.ranking[provider]?.contradicted(now: now) }
         }
         let kept = keep(answer, from: source, substituteReason: substituteReason, now: now, &state)
         replyToAll(kept, from: source, &state)
@@ -496,7 +498,7 @@ extension Lookup {
             guard attempt.isSent else { continue }
             let elapsed = attempt.startedAt.duration(to: now)
             if let provider = attempt.provider {
-                state.ranking.overtaken(provider, after: elapsed)
+                state.ranking[provider]?.overtaken(after: elapsed)
             } else if isSystemFirst {
                 state.systemPace.overtaken(of: attempt.domain, after: elapsed, now: now)
             }

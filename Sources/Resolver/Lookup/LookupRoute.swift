@@ -43,7 +43,7 @@ extension Lookup {
         /// patience.
         mutating func hedgeSystem(patience: Duration, _ ranking: UpstreamRanking) {
             guard let lead = systemLead else { return }
-            hedge = providers.prefix(Bounds.maxProviderAttempts).first { ranking.mayHedge($0) }
+            hedge = providers.prefix(Bounds.maxProviderAttempts).first { ranking[$0]?.traits.mayHedge == true }
             if hedge == nil { systemLead = max(lead, patience) }
         }
 

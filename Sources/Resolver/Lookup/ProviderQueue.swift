@@ -71,7 +71,7 @@ struct ProviderQueue {
         }
         let isHedge = hedge.take() != nil
         // `ranking.mayHedge` as a value would copy the ranking.
-        let first = isHedge ? untried.firstIndex { ranking.mayHedge($0) } : untried.indices.first
+        let first = isHedge ? untried.firstIndex { ranking[$0]?.traits.mayHedge == true } : untried.indices.first
         guard let index = first else { return nil }
         attemptsLeft -= 1
         // `remove(at:)` copies the other elements.
@@ -83,7 +83,7 @@ struct ProviderQueue {
     ///
     /// - Parameter begin: when the preceding request is sent.
     mutating func hedge(after delay: Duration, startedAt: Instant, _ ranking: UpstreamRanking, at begin: Instant) {
-        let hedges = untried.filter { ranking.mayHedge($0) }
+        let hedges = untried.filter { ranking[$0]?.traits.mayHedge == true }
         guard let first = hedges.first else { return }
         hedge = first
         let share = max(begin.duration(to: startedAt + Bounds.allAskedWithin) / hedges.count, Bounds.hedgeFloor)
@@ -102,11 +102,11 @@ struct ProviderQueue {
     mutating func takeDue(_ ranking: UpstreamRanking, now: Instant) -> Bool {
         guard let due = nextAt, due <= now else { return false }
         nextAt = nil
-        guard untried.contains(where: { ranking.isThrottled($0, now) }) else { return true }
-        let spared = untried.filter { ranking.isThrottled($0, now) }
-        usedUp += spared.filter { ranking.isUsedUp($0, now) }
-        blocked += spared.filter { ranking.isBlocked($0, now) && !ranking.isUsedUp($0, now) }
-        throttled += spared.filter { !ranking.isBlocked($0, now) && !ranking.isUsedUp($0, now) }
+        guard untried.contains(where: { ranking[$0]?.isThrottled(now) == true }) else { return true }
+        let spared = untried.filter { ranking[$0]?.isThrottled(now) == true }
+        usedUp += spared.filter { ranking[$0]?.isUsedUp(now) == true }
+        blocked += spared.filter { ranking[$0]?.isBlocked(now) == true && ranking[$0]?.isUsedUp(now) != true }
+        throttled += spared.filter { ranking[$0]?.isBlocked(now) != true && ranking[$0]?.isUsedUp(now) != true }
         untried.removeAll(where: spared.contains)
         return true
     }
@@ -118,8 +118,7 @@ struct ProviderQueue {
 
     mutating func takeUsedUp() -> [RankedID] {
         guard !usedUp.isEmpty else { return [] }
-        defer { usedUp = [] }
-        return usedUp
+        return exchange(&usedUp, with: [])
     }
 
     mutating func countRepeatedRequest() { attemptsLeft -= 1 }
@@ -201,11 +200,13 @@ struct ProviderQueue {
     ///
     /// - Returns: whether a trial has succeeded.
     mutating func endTrialWait(_ ranking: UpstreamRanking, now: Instant) -> Bool {
-        guard let until = trialUntil, until <= now || !trialPending.contains(where: { ranking.isOnTrial($0, now) })
+        guard let until = trialUntil,
+            until <= now || !trialPending.contains(where: { ranking[$0]?.isOnTrial(now) == true })
         else { return false }
         trialUntil = nil
         let mayAnswer = { (provider: RankedID) in
-            !ranking.isInTrouble(provider, now) || ranking.isAsked(provider) && !ranking.isOnTrial(provider, now)
+            !ranking.isInTrouble(provider, now)
+                || ranking[provider]?.isAsked == true && ranking[provider]?.isOnTrial(now) != true
         }
         let ready = trialPending.filter(mayAnswer)
         guard !ready.isEmpty else { return false }

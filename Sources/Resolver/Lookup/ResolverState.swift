@@ -45,11 +45,13 @@ struct ResolverState {
         let id = nextID()
         begun.append(id)
         var attempt = Lookup.Attempt(id: id, upstream: upstream, domain: domain, startedAt: now, until: until)
-        if let provider = attempt.provider { attempt.silentAfter = ranking.overdueAfter(provider) }
+        if let provider = attempt.provider {
+            attempt.silentAfter = ranking[provider]?.overdueAfter ?? Bounds.silentFloor
+        }
         if let turnAt, turnAt > now {
             (attempt.isSent, attempt.hasWaited, attempt.turnAt) = (false, true, turnAt)
         } else if let provider = attempt.provider {
-            ranking.begun(provider, domain, isCharged: turnAt != nil, now: now)
+            ranking[provider]?.begun(domain, isCharged: turnAt != nil, now: now)
         }
         return attempt
     }
@@ -88,7 +90,7 @@ struct ResolverState {
         if attempt.turnAt == nil {
             actions.append(.abandon(attempt.id))
         } else if let provider = attempt.provider {
-            ranking.returnTurn(at: provider, now: now)
+            ranking[provider]?.returnTurn(now: now)
         }
         end(attempt, isHeard: false, now: now)
     }
@@ -160,7 +162,7 @@ struct ResolverState {
     ) {
         portal.asked(question, among: upstreams)
         for provider in ranking.begunLookup(with: first, for: question, among: upstreams, now: now) {
-            guard shadows.hasRoom, let traits = ranking.traits(of: .provider(provider)),
+            guard shadows.hasRoom, let traits = ranking[.provider(provider)]?.traits,
                 // A provider that was removed and added again may still have a fetch in flight.
                 traits.shadowShare != nil || !shadows.areAsking(provider)
             else { continue }
@@ -173,7 +175,7 @@ struct ResolverState {
     ) -> FetchID {
         let id = nextID()
         let domain = question.name.registrableDomain
-        ranking.begun(.provider(provider), domain, now: now)
+        ranking[.provider(provider)]?.begun(domain, now: now)
         shadows.begin(id, question, provider, traits, of: domain, now: now)
         actions.append(.shadow(id, question, provider))
         return id
@@ -276,10 +278,10 @@ struct ResolverState {
             let trial = portal.takeTrial(
                 now: now,
                 mayAsk: {
-                    !ranking.isThrottled(.provider($0), now) && !ranking.isAsked(.provider($0))
+                    ranking[.provider($0)]?.isThrottled(now) != true && ranking[.provider($0)]?.isAsked != true
                         && !shadows.areAsking($0)
                 }),
-            let traits = ranking.traits(of: .provider(trial.provider))
+            let traits = ranking[.provider(trial.provider)]?.traits
         else { return }
         // Every provider supports A.
         let ordinary = Question(trial.question.name, .a, from: trial.question.clients)
@@ -335,7 +337,7 @@ struct ResolverState {
 
     mutating func recordConfirmed(_ source: Source, about name: Name, now: Instant) {
         if let provider = source.ranked {
-            ranking.recordConfirmed(provider, about: name, now: now)
+            ranking[provider]?.recordConfirmed(about: name, now: now)
         } else if source == .system {
             systemCredibility.recordConfirmed(about: name, now: now)
         }
@@ -343,7 +345,7 @@ struct ResolverState {
 
     mutating func recordForged(_ source: Source, about name: Name, now: Instant) {
         if let provider = source.ranked {
-            ranking.recordForged(provider, about: name, now: now)
+            ranking[provider]?.recordForged(about: name, now: now)
         } else if source == .system {
             systemCredibility.recordForged(about: name, now: now)
         }

@@ -152,8 +152,8 @@ struct Routing {
         let spared = ranking.throttled(for: question.kind, among: upstreams, now: now).filter {
             !ranking.unserved.isPaused(question.name, at: $0, now)
         }
-        let usedUp = spared.filter { ranking.isUsedUp($0, now) }
-        let blocked = spared.filter { ranking.isBlocked($0, now) && !usedUp.contains($0) }
+        let usedUp = spared.filter { ranking[$0]?.isUsedUp(now) == true }
+        let blocked = spared.filter { ranking[$0]?.isBlocked(now) == true && !usedUp.contains($0) }
         var order: [RankedID] = []
         switch upstreams {
         case .system: break
@@ -175,11 +175,11 @@ struct Routing {
         let hasSystem = mayUseSystem && (upstreams == .system || lead != nil || routed.policy.standsIn != .never)
         // A trial tests whether a failed provider has recovered. The trial waits for it no longer than other lookups
         // do.
-        let working = order.filter { !ranking.isUnreached($0, now) }
+        let working = order.filter { ranking[$0]?.isUnreached(now) != true }
         let isSilent =
             !working.isEmpty && areSilent(working, to: ShareHolder.parent(of: question.name, in: domain), ranking, now)
         let inTrouble = working.isEmpty && spared.allSatisfy { blocked.contains($0) }
-        let onTrial = inTrouble && hasSystem ? order.filter { ranking.isOnTrial($0, now) } : []
+        let onTrial = inTrouble && hasSystem ? order.filter { ranking[$0]?.isOnTrial(now) == true } : []
         return Lookup.Route(
             providers: onTrial.isEmpty ? order : order.filter { !onTrial.contains($0) }, trialPending: onTrial,
             trialPatience: onTrial.isEmpty ? .zero : Bounds.systemPatienceInTrouble,
@@ -187,7 +187,7 @@ struct Routing {
             usedUp: usedUp, upstreams: upstreams, domain: domain, hasSystem: hasSystem, systemLead: lead,
             inTrouble: inTrouble, isSilent: isSilent,
             isUnresponsive: order.count == 1 && working.count == 1
-                && (isSilent || ranking.isUnresponsive(working[0], for: domain, now)),
+                && (isSilent || ranking[working[0]]?.isUnresponsive(for: domain, now) == true),
             slowestAnswerTime: ranking.slowestAnswerTime(of: working.prefix(Bounds.maxProviderAttempts)))
     }
 
@@ -195,7 +195,7 @@ struct Routing {
     private func areSilent(
         _ providers: [RankedID], to parent: Name, _ ranking: UpstreamRanking, _ now: Instant
     ) -> Bool {
-        providers.prefix(Bounds.maxProviderAttempts).allSatisfy { ranking.isSilent($0, to: parent, now) }
+        providers.prefix(Bounds.maxProviderAttempts).allSatisfy { ranking[$0]?.isSilent(to: parent, now) == true }
     }
 
     /// Returns whether the name's upstreams serve the other address family only, and the system resolver may not answer

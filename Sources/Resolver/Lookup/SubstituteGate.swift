@@ -23,28 +23,28 @@ extension Lookup {
             case .isAboutName, .isEmpty(mayBeUnregistered: false): return nil
             case .isEmpty: reason = .notServed
             case .noReply(let instant):
-                let isBack = ranking.hasReplied(provider, since: instant)
+                let isBack = ranking[provider]?.hasReplied(since: instant) == true
                 guard !isBack || isUnreachable(provider, ranking, now) else { return nil }
             case .serviceFailed:
-                guard ranking.isFailingForAll(provider, now) else { return nil }
+                guard ranking[provider]?.isFailingForAll(now) == true else { return nil }
                 reason = .failing
             case .disproved where isRunning, .usedUp where isRunning: break
             case .disproved: reason = .disproved
             case .usedUp:
-                guard ranking.traits(of: provider)?.whenUsedUp == .system else { return nil }
+                guard ranking[provider]?.traits.whenUsedUp == .system else { return nil }
                 reason = .usedUp
             }
         }
         for attempt in running {
-            guard let provider = attempt.provider, !ranking.isUnreached(provider, now) else { continue }
+            guard let provider = attempt.provider, ranking[provider]?.isUnreached(now) != true else { continue }
             // A wait for a turn or for a fleet says nothing about the provider; a wait for a place at a silent one
             // does.
             if isAsking || isHoldOver(now), attempt.isSent || attempt.awaitsPlace,
-                ranking.isSilent(provider, to: holder.parent, now)
+                ranking[provider]?.isSilent(to: holder.parent, now) == true
             {
                 continue
             }
-            let isSilent = attempt.isSent && !ranking.hasReplied(provider, since: attempt.startedAt)
+            let isSilent = attempt.isSent && ranking[provider]?.hasReplied(since: attempt.startedAt) != true
             guard isSilent, (isAsking ? silenceSuspectedAt(attempt) : silenceProvenAt(attempt)) <= now else {
                 return nil
             }
@@ -57,7 +57,7 @@ extension Lookup {
     }
 
     private func isUnreachable(_ provider: RankedID, _ ranking: UpstreamRanking, _ now: Instant) -> Bool {
-        ranking.isUnreached(provider, now) || ranking.isSilent(provider, to: holder.parent, now)
+        ranking[provider]?.isUnreached(now) == true || ranking[provider]?.isSilent(to: holder.parent, now) == true
     }
 
     /// Whether the lookup waits for providers that are known to be silent to names of its parent, and for no other.
@@ -77,7 +77,7 @@ extension Lookup {
     func isWithdrawn(_ ranking: UpstreamRanking, now: Instant) -> Bool {
         guard case .answeredBySystem(_, .some, let answeredAt) = phase else { return false }
         let hasRecovered = running.contains { attempt in
-            attempt.provider.map { ranking.hasReplied($0, since: answeredAt) } ?? false
+            attempt.provider.map { ranking[$0]?.hasReplied(since: answeredAt) == true } ?? false
         }
         return hasRecovered && substituteReason(ranking, now: now) == nil
     }
@@ -115,8 +115,8 @@ extension Lookup {
     func noteSilence(_ ranking: inout UpstreamRanking, now: Instant) {
         for attempt in running {
             guard let provider = attempt.provider, attempt.isSent, silenceProvenAt(attempt) <= now,
-                ranking.isOverdue(provider, since: attempt.startedAt, now), !ranking.isUnreached(provider, now),
-                !ranking.hasReplied(provider, since: attempt.startedAt)
+                let standing = ranking[provider], standing.isOverdue(since: attempt.startedAt, now),
+                !standing.isUnreached(now), !standing.hasReplied(since: attempt.startedAt)
             else { continue }
             ranking.waitedInVain(
                 provider, question.name, parent: holder.parent, of: domain, startedAt: attempt.startedAt, now: now)

@@ -44,9 +44,6 @@ package struct Policy: Equatable, Sendable {
     /// Returns the upstreams that the settings allow for a name.
     package func upstreams(for name: Name) -> NameUpstreams { direction(of: name, rules.rule(for: name)).upstreams }
 
-    /// The properties of genuine answers for a name, by the longest rule that states them.
-    package func expectation(of name: Name) -> RuleExpectation? { rules.rule(for: name)?.terms.expectation }
-
     /// The names whose answers are accepted under terms only, with all names below them: answers must meet an
     /// expectation, or come from a nameserver. With a list of such names, the root.
     package var namesWithAcceptanceTerms: [Name] {

@@ -199,10 +199,7 @@ struct PortalWatch {
 
     // MARK: effects
 
-    mutating func takeNews() -> [PortalEvent] {
-        defer { news = [] }
-        return news
-    }
+    mutating func takeNews() -> [PortalEvent] { exchange(&news, with: []) }
 
     /// Returns the next trial request. One trial runs at a time, and the providers take turns. Its success shows that
     /// the portal lets traffic through.

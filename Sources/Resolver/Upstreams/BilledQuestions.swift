@@ -1,21 +1,10 @@
 // Questions that a vendor counts for an account's bill, by cause, in the current day and month of UTC. One name and
 // address family is one question, as vendors count, even if a request carries several.
 
+package import DNSWire
+
 package struct BilledQuestions: Equatable, Sendable {
-    package enum Period: String, CaseIterable, Sendable {
-        case day, month
-    }
-
-    package struct Quota: Equatable, Sendable {
-        /// The number of questions, 1 or more.
-        package let questions: Int
-        package let period: Period
-
-        package init(_ questions: Int, per period: Period) {
-            self.questions = questions
-            self.period = period
-        }
-    }
+    package typealias Period = QuestionQuota.Period
 
     /// How much of a quota is used. The raw values appear in statistics.
     package enum QuotaLevel: String, Comparable, Sendable {
@@ -74,7 +63,7 @@ package struct BilledQuestions: Equatable, Sendable {
     }
 
     /// - Parameter used: the questions of all machines with the account; nil: those of this machine.
-    package func level(of quota: Quota, used: Int? = nil) -> QuotaLevel {
+    package func level(of quota: QuestionQuota, used: Int? = nil) -> QuotaLevel {
         let used = used ?? total(quota.period)
         if used >= quota.questions { return .usedUp }
         return Double(used) >= Double(quota.questions) * BilledQuestions.warningShare ? .nearlyUsed : .free

@@ -31,12 +31,13 @@ final class ProviderStanding {
     /// The resolver chose the pause; the provider named none.
     private var hasOwnPause = false
     private var pausesInARow = 0
-    /// The instant until which the account's quota is used up.
+    /// The end of the period in which the account's quota is used up; nil: it is not used up.
     var overQuotaUntil: Instant?
     /// The instant until which the provider's budget for all members of a fleet is used up.
     var overBudgetUntil: Instant?
     /// Requests in flight.
     private(set) var outstanding = 0
+    var isAsked: Bool { outstanding > 0 }
     /// Requests in flight per registrable domain.
     private var outstandingDomains: [Name: Int] = [:]
     /// Start of the first request since the last reply; nil if none is in flight.
@@ -107,9 +108,15 @@ final class ProviderStanding {
         isUnacknowledged
             || hasLostConnection && (breaker.isOpen(now) || breaker.isHalfOpen(now) && outstanding > 0)
     }
+    /// Whether the provider was down, and its breaker is half-open: the next request is its trial.
     func mayBeBack(_ now: Instant) -> Bool { hasLostConnection && breaker.isHalfOpen(now) }
     /// Whether the provider could not be reached, and has not replied since.
     func isUnreached(_ now: Instant) -> Bool { isDown(now) || mayBeBack(now) }
+    /// Whether a trial request to a provider that is down is in flight. After `Bounds.trialSpacing` it counts no more,
+    /// and the next lookup may try: the trial's name may be broken.
+    func isOnTrial(_ now: Instant) -> Bool {
+        isAsked && isDown(now) && !isUntried(for: Bounds.trialSpacing, now)
+    }
     /// Whether two names of this parent have waited in vain for any reply, and none has arrived since.
     func isSilent(to parent: Name, _ now: Instant) -> Bool { silentParents.contains(parent, now) }
     /// Whether the provider fails for every name. It is still asked first for each name.
@@ -127,6 +134,7 @@ final class ProviderStanding {
     }
     /// Whether several names failed in a row.
     var isSuspectedOfFailing: Bool { serviceFailures.areSuspicious }
+    /// Whether any reply arrived since this instant.
     func hasReplied(since instant: Instant) -> Bool { repliedAt.map { $0 > instant } ?? false }
     func isBlocked(_ now: Instant) -> Bool { breaker.isBlocked && breaker.isOpen(now) }
     func isPaused(_ now: Instant) -> Bool { (pausedUntil ?? now) > now }
@@ -175,10 +183,10 @@ final class ProviderStanding {
     }
 
     /// Whether requests are in flight, and no reply has arrived for more than twice the usual time.
-    func owesReply(_ now: Instant) -> Bool { outstanding > 0 && isOverdue(since: silentSince, now) }
+    private func owesReply(_ now: Instant) -> Bool { isAsked && isOverdue(since: silentSince, now) }
 
-    /// Whether requests are in flight and the provider is not known to reply: it owes a reply, or a silence ended less
-    /// than `Bounds.hopelessAfter` ago.
+    /// Whether requests are in flight and the provider is not known to reply, so that they may hold all its slots: it
+    /// owes a reply, or a silence ended less than `Bounds.hopelessAfter` ago.
     func mayBeSilent(_ now: Instant) -> Bool {
         let wasSilent = lastSilenceEndedAt.map { now - $0 <= Bounds.hopelessAfter } ?? false
         return owesReply(now) || outstanding > 0 && wasSilent
@@ -190,6 +198,7 @@ final class ProviderStanding {
         return now - instant > overdueAfter
     }
 
+    /// Time after which a request is overdue: more than twice the usual time of the provider's replies.
     var overdueAfter: Duration { max(expectedAnswerTime.map { $0 * 2 } ?? Bounds.hedgeCeiling, Bounds.silentFloor) }
 
     /// Whether the breaker is open, or half-open with a trial in flight, or the provider is silent, or its host
@@ -222,6 +231,7 @@ final class ProviderStanding {
     /// 95th percentile latency; nil until the first answer.
     var slowLatency: Duration? { latency.percentile95.map { .milliseconds($0) } }
 
+    /// Time until a second provider is asked as well.
     var hedgeDelay: Duration {
         guard let expectedAnswerTime else { return Bounds.hedgeUnmeasured }
         return min(max(expectedAnswerTime, Bounds.hedgeFloor), Bounds.hedgeCeiling)
@@ -286,6 +296,7 @@ final class ProviderStanding {
         return new
     }
 
+    /// - Parameter domain: the registrable domain of the question's name.
     /// - Parameter isCharged: the question already has its turn.
     func begun(_ domain: Name, isCharged: Bool = false, now: Instant) {
         silentSince = silentSince ?? now
@@ -319,7 +330,8 @@ final class ProviderStanding {
         returnTurn(now: now)
     }
 
-    /// Records that no data was acknowledged. Ignored if no request is in flight any more.
+    /// Records that the path to the provider is interrupted: no data was acknowledged. Ignored if no request is in
+    /// flight any more. A reply, or the end of all requests, clears it.
     func unacknowledged() { isUnacknowledged = outstanding > 0 }
 
     func chosenFirst(now: Instant) { firstChoices.add(1, now: now) }
@@ -393,7 +405,8 @@ final class ProviderStanding {
         return breaker.answered() || hasFailed
     }
 
-    /// Lowers the success share, and with it the rank: a provider that replies SERVFAIL to everything must not stay
+    /// Records that the provider failed for a name without giving a reason while another provider had an answer. Lowers
+    /// the success share, and with it the rank: a provider that replies SERVFAIL to everything must not stay
     /// first.
     func contradicted(now: Instant) { failures.add(1, now: now) }
 
@@ -492,7 +505,7 @@ final class ProviderStanding {
         refreshes.spend(perSecond: traits.budgetPerSecond, now: now)
     }
 
-    /// Takes `spend` back.
+    /// Gives back the charge of the last refresh, as its request is not sent.
     func unspend(now: Instant) { refreshes.refund(perSecond: traits.budgetPerSecond, now: now) }
 
     func canSpend(_ now: Instant) -> Bool { refreshes.tokens(perSecond: traits.budgetPerSecond, now: now) >= 1 }

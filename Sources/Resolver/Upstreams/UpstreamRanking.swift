@@ -101,7 +101,7 @@ struct UpstreamRanking {
         switch upstreams {
         case .system, .nameserver, .nothing: true
         case .providers, .owners: serves(question.kind, among: upstreams)
-        case .provider(let only): traits(of: .provider(only))?.supports(question.kind) ?? false
+        case .provider(let only): self[.provider(only)]?.traits.supports(question.kind) ?? false
         }
     }
 
@@ -239,7 +239,7 @@ struct UpstreamRanking {
     mutating func begunLookup(
         with first: RankedID, for question: Question, among upstreams: NameUpstreams, now: Instant
     ) -> [ProviderID] {
-        update(first) { $0.chosenFirst(now: now) }
+        self[first]?.chosenFirst(now: now)
         lookupsSinceExploration += 1
         var beside = upstreams.allowsComparison ? standings.indices.filter { isShadowed($0, question, now) } : []
         if let explored = explored(beside: first, question, upstreams, now) {
@@ -301,7 +301,8 @@ struct UpstreamRanking {
 
     // MARK: one provider
 
-    func knows(_ provider: RankedID) -> Bool { index(of: provider) != nil }
+    /// Returns the state of a provider; nil: the settings do not have it any more.
+    subscript(provider: RankedID) -> ProviderStanding? { index(of: provider).map { standings[$0] } }
 
     /// Whether a lookup may ask the provider: it has a route, carries the question, and the settings allow it for the
     /// name. A reload may have changed that since the lookup began.
@@ -311,149 +312,42 @@ struct UpstreamRanking {
         return standings[index].traits.supports(kind) && !isUnreachable(provider)
     }
 
-    func traits(of provider: RankedID) -> ProviderTraits? { index(of: provider).map { standings[$0].traits } }
-
-    func timeout(of provider: RankedID) -> Duration {
-        index(of: provider).map { standings[$0].traits.timeout } ?? Bounds.providerTimeout
-    }
+    func timeout(of provider: RankedID) -> Duration { self[provider]?.traits.timeout ?? Bounds.providerTimeout }
 
     /// Whether the provider is down, on trial or throttled.
     func isInTrouble(_ provider: RankedID, _ now: Instant) -> Bool {
-        index(of: provider).map { standings[$0].isDown(now) || standings[$0].isThrottled(now) } ?? false
-    }
-
-    /// Whether the provider could not be reached, and has not replied since.
-    func isUnreached(_ provider: RankedID, _ now: Instant) -> Bool {
-        index(of: provider).map { standings[$0].isUnreached(now) } ?? false
-    }
-
-    /// Whether two names of this parent have waited in vain for any reply of the provider, and none has arrived since.
-    func isSilent(_ provider: RankedID, to parent: Name, _ now: Instant) -> Bool {
-        index(of: provider).map { standings[$0].isSilent(to: parent, now) } ?? false
-    }
-
-    /// Whether the provider fails for every name.
-    func isFailingForAll(_ provider: RankedID, _ now: Instant) -> Bool {
-        index(of: provider).map { standings[$0].isFailingForAll(now) } ?? false
-    }
-
-    func isBlocked(_ provider: RankedID, _ now: Instant) -> Bool {
-        index(of: provider).map { standings[$0].isBlocked(now) } ?? false
-    }
-
-    /// Whether any reply of the provider arrived since this instant.
-    func hasReplied(_ provider: RankedID, since instant: Instant) -> Bool {
-        index(of: provider).map { standings[$0].hasReplied(since: instant) } ?? false
-    }
-
-    func isSuspectedOfFailing(_ provider: RankedID) -> Bool {
-        index(of: provider).map { standings[$0].isSuspectedOfFailing } ?? false
-    }
-
-    /// When the failures of several names can prove that every name fails; nil: few names failed, or this instant has
-    /// passed.
-    func proofDueAt(_ provider: RankedID, _ now: Instant) -> Instant? {
-        index(of: provider).flatMap { standings[$0].proofDueAt(now) }
-    }
-
-    /// When a question is repeated whose failure may be temporary.
-    func repeatAt(_ provider: RankedID, _ now: Instant) -> Instant {
-        index(of: provider).map { standings[$0].repeatAt(now) } ?? now
-    }
-
-    /// Whether the provider was down, and its breaker is half-open: the next request is its trial.
-    func mayBeBack(_ provider: RankedID, _ now: Instant) -> Bool {
-        index(of: provider).map { standings[$0].mayBeBack(now) } ?? false
-    }
-
-    /// Whether a trial request to a provider that is down is in flight. After `Bounds.trialSpacing` it counts no more,
-    /// and the next lookup may try: the trial's name may be broken.
-    func isOnTrial(_ provider: RankedID, _ now: Instant) -> Bool {
-        guard let index = index(of: provider), standings[index].outstanding > 0, standings[index].isDown(now) else {
-            return false
-        }
-        return isTried(provider, now)
-    }
-
-    /// Whether a request to the provider began within `Bounds.trialSpacing`.
-    func isTried(_ provider: RankedID, _ now: Instant) -> Bool {
-        index(of: provider).flatMap { standings[$0].triedAt }.map { now - $0 < Bounds.trialSpacing } ?? false
-    }
-
-    /// Whether the provider replies to no name of this domain.
-    func isUnresponsive(_ provider: RankedID, for domain: Name, _ now: Instant) -> Bool {
-        index(of: provider).map { standings[$0].isUnresponsive(for: domain, now) } ?? false
+        self[provider].map { $0.isDown(now) || $0.isThrottled(now) } ?? false
     }
 
     /// Interval of refreshes after an outage: `Bounds.retryStep`, or longer if the connections to the best provider
     /// carry less.
     func retryStep(among upstreams: NameUpstreams, now: Instant) -> Duration {
-        let best = best(for: .a, among: upstreams, now: now).flatMap { index(of: $0) }
-        return max(Bounds.retryStep, best.map { standings[$0].retryStep } ?? .zero)
-    }
-
-    /// Whether a request sent at `instant` has taken more than twice the provider's usual answer time.
-    func isOverdue(_ provider: RankedID, since instant: Instant, _ now: Instant) -> Bool {
-        index(of: provider).map { standings[$0].isOverdue(since: instant, now) } ?? false
-    }
-
-    /// Time after which a request is overdue: more than twice the usual time of the provider's replies.
-    func overdueAfter(_ provider: RankedID) -> Duration {
-        index(of: provider).map { standings[$0].overdueAfter } ?? Bounds.silentFloor
-    }
-
-    /// Whether requests are in flight, and no reply has arrived for more than twice the usual time.
-    func owesReply(_ provider: RankedID, _ now: Instant) -> Bool {
-        index(of: provider).map { standings[$0].owesReply(now) } ?? false
-    }
-
-    /// Whether requests are in flight and the provider is not known to reply, so that they may hold all its slots.
-    func mayBeSilent(_ provider: RankedID, _ now: Instant) -> Bool {
-        index(of: provider).map { standings[$0].mayBeSilent(now) } ?? false
-    }
-
-    /// Whether a request to the provider is in flight.
-    func isAsked(_ provider: RankedID) -> Bool { index(of: provider).map { standings[$0].outstanding > 0 } ?? false }
-
-    /// Whether the provider is asked as a last resort only.
-    func isThrottled(_ provider: RankedID, _ now: Instant) -> Bool {
-        index(of: provider).map { standings[$0].isThrottled(now) } ?? false
-    }
-
-    /// Whether the provider's quota is used up, or its budget is used up and the system resolver may answer in its
-    /// place.
-    func isUsedUp(_ provider: RankedID, _ now: Instant) -> Bool {
-        index(of: provider).map { standings[$0].isUsedUp(now) } ?? false
+        let best = best(for: .a, among: upstreams, now: now).flatMap { self[$0] }
+        return max(Bounds.retryStep, best?.retryStep ?? .zero)
     }
 
     /// Time until a second provider is asked as well.
-    func hedgeDelay(_ provider: RankedID) -> Duration {
-        index(of: provider).map { standings[$0].hedgeDelay } ?? Bounds.hedgeUnmeasured
-    }
+    func hedgeDelay(_ provider: RankedID) -> Duration { self[provider]?.hedgeDelay ?? Bounds.hedgeUnmeasured }
 
     /// Time to ask the best provider and, after its hedge delay, another one of equal latency. Zero without providers.
     func firstAndHedgeTime(for kind: QuestionKind, among upstreams: NameUpstreams, now: Instant) -> Duration {
         guard let best = best(for: kind, among: upstreams, now: now) else { return .zero }
-        return hedgeDelay(best) + (index(of: best).flatMap { standings[$0].slowLatency } ?? Bounds.hedgeUnmeasured)
+        return hedgeDelay(best) + (self[best]?.slowLatency ?? Bounds.hedgeUnmeasured)
     }
 
     /// Expected answer time of the slowest of these providers; nil if one is unmeasured, or if there are none.
     func slowestAnswerTime(of providers: some Sequence<RankedID>) -> Duration? {
         var longest: Duration?
         for provider in providers {
-            guard let expected = index(of: provider).flatMap({ standings[$0].expectedAnswerTime }) else { return nil }
+            guard let expected = self[provider]?.expectedAnswerTime else { return nil }
             longest = max(expected, longest ?? expected)
         }
         return longest
     }
 
-    func state(of provider: RankedID, now: Instant) -> ProviderState? {
-        index(of: provider).map { standings[$0].state(now) }
-    }
-
     func estimate(of provider: RankedID, now: Instant) -> ProviderEstimate? {
         let all = standings.reduce(0) { $0 + ($1.traits.id.provider == nil ? 0 : $1.firstChoices.value(now)) }
-        return index(of: provider).map { standings[$0].estimate(of: all, now) }
+        return self[provider]?.estimate(of: all, now)
     }
 
     /// Returns the state changes since the last call.
@@ -470,85 +364,37 @@ struct UpstreamRanking {
 
     // MARK: events
 
-    /// - Parameter domain: the registrable domain of the question's name.
-    /// - Parameter isCharged: the question already has its turn.
-    mutating func begun(_ provider: RankedID, _ domain: Name, isCharged: Bool = false, now: Instant) {
-        update(provider) { $0.begun(domain, isCharged: isCharged, now: now) }
-    }
-
-    /// Takes the next turn in the provider's budget of questions.
-    ///
-    /// - Returns: the time of the turn; nil: it would be too late, and none was taken.
-    mutating func takeTurn(at provider: RankedID, now: Instant) -> Instant? {
-        var turn: Instant? = now
-        update(provider) { turn = $0.takeTurn(now: now) }
-        return turn
-    }
-
-    mutating func returnTurn(at provider: RankedID, now: Instant) {
-        update(provider) { $0.returnTurn(now: now) }
-    }
-
-    /// Takes `begun` back.
-    mutating func unbegun(_ provider: RankedID, _ domain: Name, now: Instant) {
-        update(provider) { $0.unbegun(domain, now: now) }
-    }
-
     /// - Parameter isHeard: whether a reply arrived, a failure included.
     mutating func ended(_ provider: RankedID, _ domain: Name, isHeard: Bool, now: Instant) {
         if isInTrouble(provider, now) { hasTrialEnded = true }
-        update(provider) { $0.ended(domain, isHeard: isHeard, now: now) }
+        self[provider]?.ended(domain, isHeard: isHeard, now: now)
     }
 
-    /// Records that the path to the provider is interrupted. A reply, or the end of all requests, clears it.
-    mutating func unacknowledged(_ provider: RankedID) { update(provider) { $0.unacknowledged() } }
-
     mutating func answered(_ provider: RankedID, after elapsed: Duration, now: Instant) {
-        var isRecovered = false
-        update(provider) { isRecovered = $0.answered(after: elapsed, now: now) && $0.isInGeneralUse }
-        if isRecovered { hasRecovered = true }
+        let isBack = self[provider]?.answered(after: elapsed, now: now)
+        noteRecovery(of: provider, isBack)
     }
 
     /// Records a reply without an answer for its name: the provider works.
     mutating func replied(_ provider: RankedID, now: Instant) {
-        var isRecovered = false
-        update(provider) { isRecovered = $0.replied(now: now) && $0.isInGeneralUse }
-        if isRecovered { hasRecovered = true }
+        noteRecovery(of: provider, self[provider]?.replied(now: now))
     }
 
     /// Records an error reply that does not depend on the name: connections work, but perhaps every name fails.
     mutating func failedService(_ provider: RankedID, for name: Name, of domain: Name, now: Instant) {
-        var isRecovered = false
-        update(provider) { isRecovered = $0.failedService(name, of: domain, now: now) && $0.isInGeneralUse }
-        if isRecovered { hasRecovered = true }
+        noteRecovery(of: provider, self[provider]?.failedService(name, of: domain, now: now))
+    }
+
+    private mutating func noteRecovery(of provider: RankedID, _ isBack: Bool?) {
+        if isBack == true, self[provider]?.isInGeneralUse == true { hasRecovered = true }
     }
 
     /// Records that a question waited in vain for any reply of the provider.
     mutating func waitedInVain(
         _ provider: RankedID, _ name: Name, parent: Name, of domain: Name, startedAt: Instant, now: Instant
     ) {
-        var isNews = false
-        update(provider) {
-            isNews = $0.waitedInVain(name, parent: parent, of: domain, startedAt: startedAt, now: now)
-        }
-        if isNews { hasNewSilence = true }
-    }
-
-    /// Records that the provider failed for a name without giving a reason while another provider had an answer.
-    mutating func contradicted(_ provider: RankedID, now: Instant) {
-        update(provider) { $0.contradicted(now: now) }
-    }
-
-    mutating func overtaken(_ provider: RankedID, after elapsed: Duration) {
-        update(provider) { $0.overtaken(after: elapsed) }
-    }
-
-    mutating func recordConfirmed(_ provider: RankedID, about name: Name, now: Instant) {
-        update(provider) { $0.recordConfirmed(about: name, now: now) }
-    }
-
-    mutating func recordForged(_ provider: RankedID, about name: Name, now: Instant) {
-        update(provider) { $0.recordForged(about: name, now: now) }
+        let isNews = self[provider]?.waitedInVain(name, parent: parent, of: domain, startedAt: startedAt, now: now)
+        if isNews == true { hasNewSilence = true }
     }
 
     /// - Parameters:
@@ -560,57 +406,21 @@ struct UpstreamRanking {
         _ provider: RankedID, _ failure: FetchFailure, isOfService: Bool = false, for name: Name? = nil,
         of domain: Name, startedAt: Instant? = nil, now: Instant
     ) {
-        if isOfService {
-            update(provider) { $0.noteServiceFailure(name ?? domain, of: domain, now: now) }
-        }
+        guard let standing = self[provider] else { return }
+        if isOfService { standing.noteServiceFailure(name ?? domain, of: domain, now: now) }
         switch failure {
-        case .overload: update(provider) { $0.endedUnanswered(of: domain, startedAt: startedAt ?? now, now: now) }
+        case .overload: standing.endedUnanswered(of: domain, startedAt: startedAt ?? now, now: now)
         case .unsupported: break
-        case .throttled: throttled(provider, for: nil, now: now)
-        case .account: update(provider) { $0.refused(now: now) }
+        case .throttled: standing.throttled(for: nil, now: now)
+        case .account: standing.refused(now: now)
         case .refused, .unreachable, .timeout, .unacknowledged, .tls, .reset, .status, .redirected, .garbage, .server,
             .clock:
-            update(provider) { $0.failed(failure, of: domain, startedAt: startedAt ?? now, now: now) }
+            standing.failed(failure, of: domain, startedAt: startedAt ?? now, now: now)
         }
     }
-
-    mutating func throttled(_ provider: RankedID, for pause: Duration?, now: Instant) {
-        update(provider) { $0.throttled(for: pause, now: now) }
-    }
-
-    /// - Parameter end: the end of the period; nil: the quota is not used up.
-    mutating func overQuota(_ provider: RankedID, until end: Instant?) {
-        update(provider) { $0.overQuotaUntil = end }
-    }
-
-    /// Returns the instant until which the fleet's budget is used up; nil: it is not used up.
-    func overBudgetUntil(_ provider: RankedID, _ now: Instant) -> Instant? {
-        index(of: provider).flatMap { standings[$0].overBudgetUntil }.flatMap { $0 > now ? $0 : nil }
-    }
-
-    /// The fleet's budget is used up.
-    mutating func overBudget(_ provider: RankedID, until end: Instant) {
-        update(provider) { $0.overBudgetUntil = end }
-    }
-
-    func mayHedge(_ provider: RankedID) -> Bool { index(of: provider).map { standings[$0].traits.mayHedge } ?? false }
-
-    /// Charges the budget for one refresh. Returns nil if it may begin, else the earliest start.
-    mutating func spend(on provider: RankedID, now: Instant) -> Instant? {
-        var notBefore: Instant?
-        update(provider) { notBefore = $0.spend(now: now) }
-        return notBefore
-    }
-
-    /// Gives back the charge of the last refresh, as its request is not sent.
-    mutating func unspend(on provider: RankedID, now: Instant) { update(provider) { $0.unspend(now: now) } }
 
     private func index(of provider: RankedID) -> Int? {
         for index in standings.indices where standings[index].traits.id == provider { return index }
         return nil
-    }
-
-    private func update(_ provider: RankedID, _ change: (ProviderStanding) -> Void) {
-        if let index = index(of: provider) { change(standings[index]) }
     }
 }

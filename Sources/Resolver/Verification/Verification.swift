@@ -235,10 +235,7 @@ struct Verification {
         }
     }
 
-    mutating func takeConsequences() -> [Consequence] {
-        defer { consequences = [] }
-        return consequences
-    }
+    mutating func takeConsequences() -> [Consequence] { exchange(&consequences, with: []) }
 
     // MARK: queries
 

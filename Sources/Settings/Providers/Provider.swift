@@ -97,7 +97,7 @@ extension Settings {
         /// views.
         package var clientSubnetOfView: [UInt32: ClientSubnet] = [:]
         /// The quota of the account; nil: unlimited.
-        package var quota: Quota?
+        package var quota: QuestionQuota?
         /// Requests may go to the provider while another upstream is late. Nil: they may unless its questions are
         /// billed.
         package var hedge: Bool?

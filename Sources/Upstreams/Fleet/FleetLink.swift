@@ -279,8 +279,7 @@ package final class FleetLink: TimedPart {
     private func hear(_ reply: FleetReply, to call: FleetCall, sentAt: Instant, now: Instant) {
         member.replied(to: call, reply, sentAt: sentAt, now: now)
         if case .members(_, let members) = reply {
-            let requested = membersRequested
-            membersRequested = []
+            let requested = exchange(&membersRequested, with: [])
             let records = member.records(in: reply)
             for done in requested { done(records, members) }
         }

@@ -108,10 +108,7 @@ final class RedisLink {
         breaker = RedisBreaker(now: now)
     }
 
-    func takeNews() -> [News] {
-        defer { news = [] }
-        return news
-    }
+    func takeNews() -> [News] { exchange(&news, with: []) }
 
     // MARK: commands
 

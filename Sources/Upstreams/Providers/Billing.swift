@@ -98,7 +98,7 @@ package final class Billing: TimedPart {
     /// The questions of this machine in the account's present period, by all providers that use it.
     private func own(_ account: String) -> Int {
         fetches.providers.reduce(0) { sum, provider in
-            guard self.account(of: provider) == account, let quota = provider.quota else { return sum }
+            guard self.account(of: provider) == account, let quota = provider.settings.quota else { return sum }
             return sum + (questions(of: provider)?.total(quota.period) ?? 0)
         }
     }
@@ -115,20 +115,20 @@ package final class Billing: TimedPart {
     /// The provider's account in the present period, whose questions a fleet counts together; nil without a quota. The
     /// period is that of Redis's clock, so that it is the same for all members.
     private func account(of provider: Provider) -> String? {
-        provider.quota.map { quota in
+        provider.settings.quota.map { quota in
             let time = fleet.wallMilliseconds(at: Clock.now()) ?? Clock.wallMilliseconds()
             return "\(provider.accountIdentity), \(quota.period) until \(quota.period.end(after: time))"
         }
     }
 
     /// The questions that count for the quota: of all members of a fleet, as far as they are known.
-    private func used(_ quota: BilledQuestions.Quota, of provider: Provider, _ questions: BilledQuestions) -> Int {
+    private func used(_ quota: QuestionQuota, of provider: Provider, _ questions: BilledQuestions) -> Int {
         max(questions.total(quota.period), fleetTotal(of: provider) ?? 0)
     }
 
     /// Returns the used share of the quota, 1 for all of it; nil without a quota, and before the first question.
     func quotaShare(of provider: Provider) -> Double? {
-        guard let quota = provider.quota, let questions = questions(of: provider) else { return nil }
+        guard let quota = provider.settings.quota, let questions = questions(of: provider) else { return nil }
         return Double(used(quota, of: provider, questions)) / Double(quota.questions)
     }
 
@@ -155,7 +155,7 @@ package final class Billing: TimedPart {
             let questions = questions(of: provider)
             let known = levels[provider.name] ?? .free
             var (level, end) = (BilledQuestions.QuotaLevel.free, Instant?.none)
-            if let questions, let quota = provider.quota {
+            if let questions, let quota = provider.settings.quota {
                 level = questions.level(of: quota, used: used(quota, of: provider, questions))
                 if let account = account(of: provider) { fleet.bill(account, 0, own: own(account)) }
                 let wall = Clock.wallMilliseconds()
@@ -173,7 +173,7 @@ package final class Billing: TimedPart {
     }
 
     private func warning(_ provider: Provider, _ questions: BilledQuestions) -> QuotaWarning? {
-        guard let quota = provider.quota, let text = provider.settings.quota?.description,
+        guard let quota = provider.settings.quota, let text = provider.settings.quota?.description,
             case let used = used(quota, of: provider, questions),
             case let level = questions.level(of: quota, used: used), level > .free
         else { return nil }

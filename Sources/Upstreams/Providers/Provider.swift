@@ -65,9 +65,6 @@ package final class Provider {
     var billedName: String? { account.isBilled ? account.settings.name : nil }
     /// How long one request may take.
     package var timeout: Duration { settings.timeout }
-    package var quota: BilledQuestions.Quota? {
-        settings.quota.map { BilledQuestions.Quota($0.questions, per: $0.period == .day ? .day : .month) }
-    }
     /// Returns the counter of unusable replies. For an account with own names and none below them, the limit does not
     /// exceed the number of its names, because all may fail.
     private static func unusable(_ account: ProviderAccount) -> UnusableReplies {
@@ -102,7 +99,7 @@ package final class Provider {
             id: .provider(id), types: types, maxNames: dialect.maxNames, asksBothFamilies: dialect.asksBothFamilies,
             parallelRequests: HTTPEndpoint.expectedParallelRequests(settings.url.isSecure ? .https : .http),
             budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond,
-            questionsPerSecond: settings.budgetPerSecond, whenUsedUp: WhenUsedUp(settings.whenUsedUp),
+            questionsPerSecond: settings.budgetPerSecond, whenUsedUp: settings.whenUsedUp,
             shadowShare: settings.shadow,
             verifies: settings.url.isSecure, hasOwnNames: settings.hasOwnNames || settings.viewsOnly,
             carriesAliases: dialect.carriesAliases, carriesDNSSEC: dialect.carriesDNSSEC,
@@ -296,17 +293,6 @@ package final class Provider {
     /// Records that another endpoint answered the question that this one failed to answer.
     func contradicted(_ endpoint: HTTPEndpoint, now: Instant) {
         if let index = endpoints.firstIndex(of: endpoint) { addresses.failed(index, now: now) }
-    }
-}
-
-extension WhenUsedUp {
-    fileprivate init(_ setting: Settings.Provider.WhenUsedUp) {
-        self =
-            switch setting {
-            case .wait: .wait
-            case .next: .next
-            case .system: .system
-            }
     }
 }
 

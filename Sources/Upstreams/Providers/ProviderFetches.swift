@@ -11,7 +11,6 @@ import Settings
 
 package final class ProviderFetches: TimedPart {
     package let timer = PartTimer()
-    private let loop: EventLoop
     private let outbox: any UpstreamOutbox
     private let http: HTTPClient
     package private(set) var providers: [Provider] = []
@@ -46,7 +45,7 @@ package final class ProviderFetches: TimedPart {
     private static let maxFlushed = 16
 
     init(loop: EventLoop, outbox: any UpstreamOutbox) {
-        (self.loop, self.outbox) = (loop, outbox)
+        self.outbox = outbox
         http = HTTPClient(on: loop, timer)
     }
 

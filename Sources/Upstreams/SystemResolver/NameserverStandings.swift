@@ -45,10 +45,7 @@ package struct NameserverStandings: Sendable {
     static let trialsPerSecond = 16
 
     /// Takes the changes since the last call.
-    mutating func takeNews() -> [News] {
-        defer { news = [] }
-        return news
-    }
+    mutating func takeNews() -> [News] { exchange(&news, with: []) }
 
     /// Forgets all servers, as the path to them is another one.
     mutating func reset() { standings = [:] }

@@ -223,8 +223,7 @@ final class SecureStream {
     private func end(_ end: End, _ reason: String) {
         guard phase != .ended else { return }
         close()
-        let unanswered = queries
-        queries = []
+        let unanswered = exchange(&queries, with: [])
         tell(self, .ended(end, reason: reason, unanswered: unanswered))
     }
 }

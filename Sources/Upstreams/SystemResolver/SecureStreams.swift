@@ -113,10 +113,7 @@ final class SecureStreams {
     }
 
     /// Returns why connections failed since the last call.
-    func takeFailures() -> [(server: Nameserver, reason: String)] {
-        defer { failures = [] }
-        return failures
-    }
+    func takeFailures() -> [(server: Nameserver, reason: String)] { exchange(&failures, with: []) }
 
     /// Sends the waiting queries, as far as there is room.
     ///
@@ -228,8 +225,7 @@ final class SecureStreams {
     }
 
     private func failWaiting(of server: Server, with failure: FetchFailure) {
-        let waiting = server.waiting
-        server.waiting = []
+        let waiting = exchange(&server.waiting, with: [])
         fail(waiting, with: failure)
     }
 

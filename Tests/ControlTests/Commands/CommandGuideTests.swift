@@ -1,8 +1,9 @@
 // The table of commands, compared with help, refusals and shell completion, which depend on it.
 
-import Control
 import TestSupport
 import Testing
+
+@testable import Control
 
 @Suite("Guide to the commands")
 struct CommandGuideTests {
@@ -86,9 +87,27 @@ struct CompletionTests {
             let command = parts[0].drop { $0 == " " }.prefix { $0 != ")" }
             found[String(command)] = Set(parts[1].split(separator: " ").map(String.init))
         }
-        #expect(found == CommandGuide.completions)
+        let completions = Command.Word.allCases.map { ($0.rawValue, $0.completions) }
+        #expect(found == Dictionary(uniqueKeysWithValues: completions))
         let commands = text.firstRange(of: "_httpdnsctl_commands=\"").map { text[$0.upperBound...] } ?? ""
         let listed = commands.prefix { $0 != "\"" }.split { " \n".contains($0) }.map(String.init)
         #expect(listed == Command.Word.allCases.map(\.rawValue))
+    }
+}
+
+extension Command.Word {
+    /// The literal words that may follow the command: verbs, options and levels.
+    fileprivate var completions: Set<String> {
+        let forms = forms
+        let options = forms.flatMap(\.options).map(\.usage)
+        let pieces =
+            forms.flatMap { $0.usage.split { " []|".contains($0) }.dropFirst().map(String.init) }
+            + options.compactMap { $0.split(separator: " ").first.map(String.init) }
+        let smallLetters = UInt8(ascii: "a")...UInt8(ascii: "z")
+        let asTheyAre = pieces.filter {
+            $0.utf8.allSatisfy { $0 == UInt8(ascii: "-") || smallLetters.contains($0) }
+        }
+        let levels = self == .log ? LogLevel.allCases.map(\.rawValue) : []
+        return Set(asTheyAre + levels + ["--json"])
     }
 }

@@ -8,11 +8,11 @@ func outcome(_ line: String) -> String {
 }
 
 func outcome(_ line: [UInt8]) -> String {
-    do throws(Refusal) {
+    do throws(RefusedRequest) {
         let request = try Request(line: line)
         return "\(words(request.command))\(request.wantsJSON ? " as JSON" : "")"
     } catch {
-        return Reply.refusal(error).rendered(asJSON: error.wantsJSON)
+        return Reply.refusal(error.refusal).rendered(asJSON: error.wantsJSON)
     }
 }
 

@@ -254,8 +254,6 @@ struct CacheRequestTests {
             let request = try Request(line: Array(line.utf8))
             #expect(rights.refusal(of: request, userID: 1000, groupID: 1000) == nil, "\(line)")
         }
-        let asJSON = try Request(line: Array("flush --all --json".utf8))
-        #expect(rights.refusal(of: asJSON, userID: 1, groupID: 1)?.wantsJSON == true)
     }
 }
 

@@ -30,7 +30,7 @@ struct CacheListingTests {
     private func listing(
         _ view: CacheView, _ pieces: [[CacheEntryReport]], of scope: QuestionScope = .everything, asJSON: Bool = false
     ) -> String {
-        var listing = CacheListing(view, scope, wantsJSON: asJSON)
+        var listing = Listing(of: view, scope, wantsJSON: asJSON)
         return pieces.map { listing.page(of: $0) }.joined() + listing.end()
     }
 

@@ -28,7 +28,7 @@ struct EvidenceTests {
     }
 
     private func listing(_ pieces: [[EvidenceReport]], asJSON: Bool = false) -> String {
-        var listing = EvidenceListing(wantsJSON: asJSON)
+        var listing = Listing<EvidenceReport>(wantsJSON: asJSON)
         return pieces.map { listing.page(of: $0) }.joined() + listing.end()
     }
 

@@ -37,7 +37,7 @@ struct VerdictTests {
     }
 
     private func listing(_ name: String?, _ pieces: [[AddressReport]], asJSON: Bool = false) -> String {
-        var listing = VerdictListing(name.flatMap { Name($0) }, wantsJSON: asJSON)
+        var listing = Listing(ofVerdictsOn: name.flatMap { Name($0) }, wantsJSON: asJSON)
         return pieces.map { listing.page(of: $0) }.joined() + listing.end()
     }
 
@@ -178,7 +178,7 @@ struct WhoisTests {
     }
 
     private func listing(_ pieces: [[WhoisEntry]], asJSON: Bool = false) -> String {
-        var listing = WhoisListing(.v4(0xC000_0201), wantsJSON: asJSON)
+        var listing = Listing(of: .v4(0xC000_0201), wantsJSON: asJSON)
         return pieces.map { listing.page(of: $0) }.joined() + listing.end()
     }
 
@@ -206,7 +206,7 @@ struct WhoisTests {
 
     @Test("more names than are remembered are not told, and the end says so")
     func full() {
-        let names = (0..<(WhoisListing.maxNames + 5)).map { entry("n\($0)") }
+        let names = (0..<(WhoisEntry.maxCount + 5)).map { entry("n\($0)") }
         #expect(listing([names]).hasSuffix("n4095 A fresh provider 18s\n; 4096 names; there may be more\n"))
     }
 }

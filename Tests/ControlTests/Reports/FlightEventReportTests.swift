@@ -74,10 +74,10 @@ struct FlightEventReportTests {
             let reports = events.map { event in
                 FlightEventReport(event, bootMicroseconds: boot, showsClients: false) { words[$0] }
             }
-            var json = FlightListing(wantsJSON: true)
+            var json = Listing<FlightEventReport>(wantsJSON: true)
             let text = json.page(of: reports) + json.end()
             #expect(text.hasPrefix("{\"events\":[") && text.hasSuffix("]}\n") && text.count { $0 == "\n" } == 1)
-            var plain = FlightListing(wantsJSON: false)
+            var plain = Listing<FlightEventReport>(wantsJSON: false)
             let shown = plain.page(of: reports) + plain.end()
             #expect(shown.split(separator: "\n").count == lines && shown.hasSuffix("; \(events.count) events\n"))
         }
@@ -88,11 +88,11 @@ struct FlightEventReportTests {
         for (scope, words) in [(.failures, "only failed queries are recorded"), (.off, "the flight recorder is off")]
             as [(FlightScope, String)]
         {
-            var json = FlightListing(wantsJSON: true, scope: scope)
+            var json = Listing<FlightEventReport>(wantsJSON: true, scope: scope)
             #expect(json.end() == "{\"events\":[],\"recorder\":\"\(scope)\"}\n")
             _ = json.page(of: [report(answered)])
             #expect(json.end() == "],\"recorder\":\"\(scope)\"}\n")
-            let plain = FlightListing(wantsJSON: false, scope: scope)
+            let plain = Listing<FlightEventReport>(wantsJSON: false, scope: scope)
             #expect(plain.end() == "; 0 events; \(words) ([log] recorder)\n")
         }
     }

@@ -61,7 +61,7 @@ struct VerifyTests {
     private func text(_ stream: ControlStream) -> String { String(decoding: stream.unsent, as: UTF8.self) }
 
     private func verdicts() -> String {
-        ListingPages(of: stand.resolving, VerdictListing(name, wantsJSON: false), now: now).joined()
+        ListingPages.verdicts(stand.resolving, on: name, wantsJSON: false, now: now).joined()
     }
 
     @Test("after a restart, addresses from the store are verified beside those of a new answer, or alone")
@@ -146,8 +146,7 @@ struct VerifyTests {
         #expect(text(right) == "probe agrees: refused; 127.0.1.2 was removed from answers\n" && right.isFinished)
         #expect(pending.reportsAccepted == 2 && pending.reportsRefused == 0)
         #expect(verdicts().contains("dropped: unreachable; another address is usable"))
-        let whois = ListingPages(
-            of: stand.cache, stand.resolving, WhoisListing(second, wantsJSON: false), now: now)
+        let whois = ListingPages.whois(second, stand.cache, stand.resolving, wantsJSON: false, now: now)
         let provider = stand.resolving.upstreams.providers.providers[0].name
         let kept = whois.joined()
         #expect(kept.hasPrefix("a.example A ") && kept.hasSuffix("\n; 1 name\n"))

@@ -57,13 +57,13 @@ struct WhyQuestionTests {
 
     @Test("twenty explanations come at once, and then one in 50 ms")
     func pace() {
-        var pace = ExplanationPace()
+        var limit = ExplanationLimit()
         let start = Clock.now()
         var given = 0
-        for _ in 0..<30 where pace.take(now: start) { given += 1 }
-        #expect(given == ExplanationPace.saved)
+        for _ in 0..<30 where limit.take(now: start) { given += 1 }
+        #expect(given == ExplanationLimit.perSecond)
         for (milliseconds, isGiven) in [(49, false), (50, true), (50, false), (60_000, true)] {
-            let taken = pace.take(now: start + .milliseconds(milliseconds))
+            let taken = limit.take(now: start + .milliseconds(milliseconds))
             #expect(taken == isGiven, "after \(milliseconds) ms")
         }
     }

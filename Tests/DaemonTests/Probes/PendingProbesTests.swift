@@ -41,7 +41,7 @@ struct PendingProbesTests {
             _ = try pending.report(name, address, by: 7, wantsJSON: true, now: now)
         }
         #expect(refusal?.reason == "too many reports by user 7; allowed: one in 1 s, and 10 at once")
-        #expect(refusal?.wantsJSON == true && pending.reportsRefused == 11)
+        #expect(pending.reportsRefused == 11)
         _ = try pending.report(name, address, by: 8, wantsJSON: false, now: now)
     }
 
@@ -61,7 +61,7 @@ struct PendingProbesTests {
     func bound() throws {
         let streams = try (0..<16).map { _ in try pending.verify(name, wantsJSON: false, now: now) }
         let refusal = #expect(throws: Refusal.self) { _ = try pending.verify(name, wantsJSON: true, now: now) }
-        #expect(refusal?.reason == "16 names are being verified; wait for one to end" && refusal?.wantsJSON == true)
+        #expect(refusal?.reason == "16 names are being verified; wait for one to end")
         #expect(try pending.report(name, address, by: 7, wantsJSON: false, now: now).isFinished)
         streams[3].connectionClosed()
         _ = try pending.verify(name, wantsJSON: false, now: now)
@@ -81,8 +81,7 @@ struct PendingProbesTests {
         }
         stand.keep(Question(try #require(Name("n10.example")), .a), from: .system, addresses: [address], now: now)
         func told(_ address: Address) -> [String] {
-            let listing = WhoisListing(address, wantsJSON: false)
-            let pieces = ListingPages(of: stand.cache, stand.resolving, listing, now: now)
+            let pieces = ListingPages.whois(address, stand.cache, stand.resolving, wantsJSON: false, now: now)
             return pieces.joined().split(separator: "\n").map(String.init)
         }
         let names = stride(from: 0, to: 100, by: 10).map { "n\($0).example" }
@@ -97,8 +96,7 @@ struct PendingProbesTests {
     @Test("of a name of which nothing is known there is no verdict")
     func noVerdicts() {
         func told(_ name: Name?) -> String {
-            let listing = VerdictListing(name, wantsJSON: false)
-            return ListingPages(of: stand.resolving, listing, now: now).joined()
+            ListingPages.verdicts(stand.resolving, on: name, wantsJSON: false, now: now).joined()
         }
         #expect(told(name) == "error: no verdict for a.example\n" && told(nil) == "; 0 addresses\n")
     }

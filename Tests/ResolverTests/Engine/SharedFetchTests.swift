@@ -44,8 +44,8 @@ struct SharedFetchTests {
             }
         }
         let end = now + .seconds(6)
-        #expect(!resolver.state.ranking.isUnresponsive(provider.id, for: name, end))
-        #expect(!resolver.state.ranking.mayBeSilent(provider.id, end))
+        #expect(resolver.state.ranking[provider.id]?.isUnresponsive(for: name, end) != true)
+        #expect(resolver.state.ranking[provider.id]?.mayBeSilent(end) != true)
     }
 
     /// The leases of dead members delay the provider's requests; other names must not suffer.
@@ -59,11 +59,11 @@ struct SharedFetchTests {
             resolver.handle(.fetchAwaitsFleet(ids[number]), now: now, actions: &actions)
         }
         let end = now + .milliseconds(1500)
-        #expect(!resolver.state.ranking.isUnresponsive(provider.id, for: name, end))
+        #expect(resolver.state.ranking[provider.id]?.isUnresponsive(for: name, end) != true)
         var actions: [Action] = []
         for id in ids { resolver.handle(.fetchSent(id), now: end, actions: &actions) }
         let later = end + .milliseconds(1500)
-        #expect(resolver.state.ranking.isUnresponsive(provider.id, for: name, later))
+        #expect(resolver.state.ranking[provider.id]?.isUnresponsive(for: name, later) == true)
         // The latency includes only the time of the request, which has the provider's whole time-out.
         let answer = Answer(
             records: [

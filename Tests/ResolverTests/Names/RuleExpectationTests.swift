@@ -115,9 +115,9 @@ struct RuleExpectationTests {
         let below = try #require(Name("a.www.example"))
         let found = try #require(policy.of(below).expectation)
         #expect(found.hasAlias == nil && found.maxTTL == .seconds(60) && found.rule == names[1])
-        #expect(policy.expectation(of: names[0])?.rule == names[0])
-        #expect(policy.expectation(of: names[2]).map { "\($0)" } == "{}")
-        #expect(policy.expectation(of: .root) == nil && policy.namesWithAcceptanceTerms.count == 3)
+        #expect(policy.of(names[0]).expectation?.rule == names[0])
+        #expect(policy.of(names[2]).expectation.map { "\($0)" } == "{}")
+        #expect(policy.of(.root).expectation == nil && policy.namesWithAcceptanceTerms.count == 3)
 
         var other = policy
         long.terms.expectation = expectation(maxTTL: 61)

@@ -80,15 +80,15 @@ struct KnownNetworksTests {
     func budgets() {
         var ranking = UpstreamRanking(seed: 1)
         ranking.setProviders([provider])
-        let paid = (0..<5).map { _ in ranking.spend(on: provider.id, now: start) }
+        let paid = (0..<5).map { _ in ranking[provider.id]?.spend(now: start) }
         #expect(paid == [nil, nil, nil, nil, nil])
         for _ in 0..<5 {
             ranking.begun(provider.id, now: start)
             ranking.ended(provider.id, isHeard: false, now: start)
         }
         ranking.moved(to: [])
-        #expect(ranking.spend(on: provider.id, now: start) != nil)
-        #expect(ranking.state(of: provider.id, now: start) == .overBudget)
+        #expect(ranking[provider.id]?.spend(now: start) != nil)
+        #expect(ranking[provider.id]?.state(start) == .overBudget)
     }
 
     @Test("a system resolver that lies on one network is believed on the next, and is not when the first comes back")

@@ -5,7 +5,7 @@ import DNSWire
 @testable import Resolver
 
 extension UpstreamRanking {
-    mutating func begun(_ provider: RankedID, now: Instant) { begun(provider, .root, now: now) }
+    func begun(_ provider: RankedID, now: Instant) { self[provider]?.begun(.root, now: now) }
 
     mutating func ended(_ provider: RankedID, isHeard: Bool, now: Instant) {
         ended(provider, .root, isHeard: isHeard, now: now)

@@ -64,7 +64,7 @@ struct UpstreamRankingTests {
                 let now = start + .seconds(second)
                 let beside = ranking.begunLookup(with: Self.a, for: question, among: .providers, now: now)
                 if beside == [ProviderID(1)] {
-                    ranking.begun(Self.b, question.name, now: now)
+                    ranking[Self.b]?.begun(question.name, now: now)
                     ranking.ended(Self.b, question.name, isHeard: true, now: now)
                     ranking.failed(Self.b, .status, of: question.name, now: now)
                 }
@@ -195,9 +195,9 @@ struct UpstreamRankingTests {
     @Test("being overtaken makes a provider slower, never quicker, until it answers again")
     func overtaken() {
         var ranking = measured(50, 60)
-        ranking.overtaken(Self.b, after: .milliseconds(1))
+        ranking[Self.b]?.overtaken(after: .milliseconds(1))
         #expect(order(ranking) == [0, 1])
-        for _ in 0..<3 { ranking.overtaken(Self.a, after: .milliseconds(110)) }
+        for _ in 0..<3 { ranking[Self.a]?.overtaken(after: .milliseconds(110)) }
         #expect(order(ranking) == [1, 0])
         answer(&ranking, Self.a, 50)
         #expect(order(ranking) == [0, 1])
@@ -205,11 +205,11 @@ struct UpstreamRankingTests {
 
     @Test("a provider that was never measured is judged by being overtaken only after the time it was granted")
     func overtakenUnmeasured() {
-        var ranking = ranking(.any, .any)
-        ranking.overtaken(Self.a, after: .milliseconds(5))
+        let ranking = ranking(.any, .any)
+        ranking[Self.a]?.overtaken(after: .milliseconds(5))
         #expect(order(ranking) == [0, 1])
         #expect(ranking.hedgeDelay(Self.a) == .milliseconds(400))
-        ranking.overtaken(Self.a, after: .milliseconds(420))
+        ranking[Self.a]?.overtaken(after: .milliseconds(420))
         #expect(order(ranking) == [1, 0])
     }
 
@@ -265,7 +265,7 @@ struct UpstreamRankingTests {
                 let domain = failure == .timeout ? domains[number % 2] : domains[0]
                 ranking.failed(Self.a, failure, of: domain, now: start)
             }
-            #expect(ranking.state(of: Self.a, now: start) == .up)
+            #expect(ranking[Self.a]?.state(start) == .up)
             #expect(order(ranking) == [0, 1] || failure == .timeout)
         }
     }
@@ -277,10 +277,10 @@ struct UpstreamRankingTests {
         for domain in domains {
             ranking.failed(Self.a, .tls, of: domain, startedAt: start, now: start + .milliseconds(20))
         }
-        #expect(ranking.state(of: Self.a, now: start + .milliseconds(20)) == .up)
+        #expect(ranking[Self.a]?.state(start + .milliseconds(20)) == .up)
         let again = start + .milliseconds(21)
         ranking.failed(Self.a, .tls, of: domains[0], startedAt: again, now: again + .milliseconds(20))
-        #expect(ranking.state(of: Self.a, now: again + .milliseconds(20)) == .down)
+        #expect(ranking[Self.a]?.state(again + .milliseconds(20)) == .down)
 
         for failure in [FetchFailure.timeout, .status] {
             var ranking = UpstreamRanking(seed: 1)
@@ -289,13 +289,13 @@ struct UpstreamRankingTests {
             for seconds in 0..<3 {
                 let startedAt = start + .seconds(seconds)
                 let isExpected = seconds < (failure == .timeout ? 3 : 2)
-                #expect((ranking.state(of: Self.a, now: startedAt) == .up) == isExpected, "\(failure) \(seconds)")
+                #expect((ranking[Self.a]?.state(startedAt) == .up) == isExpected, "\(failure) \(seconds)")
                 for (index, domain) in domains.enumerated().dropFirst(seconds) {
                     let startedAt = startedAt + .microseconds(100 * index)
                     ranking.failed(Self.a, failure, of: domain, startedAt: startedAt, now: startedAt)
                 }
             }
-            #expect(ranking.state(of: Self.a, now: start + .seconds(2)) == .down)
+            #expect(ranking[Self.a]?.state(start + .seconds(2)) == .down)
         }
     }
 
@@ -306,17 +306,17 @@ struct UpstreamRankingTests {
             ranking.failed(Self.a, .reset, of: .root, now: start)
             if number.isMultiple(of: 2) { answer(&ranking, Self.a, 20) } else { ranking.replied(Self.a, now: start) }
         }
-        #expect(ranking.state(of: Self.a, now: start) == .up)
+        #expect(ranking[Self.a]?.state(start) == .up)
     }
 
     @Test("a provider is silent when requests for three domains are out, and not when many of one are")
     func silence() throws {
         var ranking = measured(20, 40)
         let later = start + .seconds(2)
-        for _ in 0..<100 { ranking.begun(Self.a, try #require(Name("one.example")), now: start) }
-        ranking.begun(Self.a, try #require(Name("two.example")), now: start)
+        for _ in 0..<100 { ranking[Self.a]?.begun(try #require(Name("one.example")), now: start) }
+        ranking[Self.a]?.begun(try #require(Name("two.example")), now: start)
         #expect(!ranking.standings[0].isFailing(later))
-        ranking.begun(Self.a, try #require(Name("three.example")), now: start)
+        ranking[Self.a]?.begun(try #require(Name("three.example")), now: start)
         #expect(ranking.standings[0].isFailing(later))
         #expect(!ranking.isInTrouble(Self.a, later))
         ranking.ended(Self.a, try #require(Name("three.example")), isHeard: false, now: later)
@@ -350,16 +350,16 @@ struct UpstreamRankingTests {
         #expect(order(ranking) == [1, 0])
         #expect(ranking.hedgeDelay(Self.a) == .milliseconds(400))
         #expect(ranking.hedgeDelay(Self.b) == .milliseconds(60))
-        #expect(ranking.knows(Self.a) && !ranking.knows(Self.c))
+        #expect(ranking[Self.a] != nil && ranking[Self.c] == nil)
     }
 
     @Test("what is said about a provider that is gone changes nothing")
     func gone() {
         var ranking = ranking(.any)
         answer(&ranking, Self.c, 50)
-        ranking.overtaken(Self.c, after: .seconds(1))
+        ranking[Self.c]?.overtaken(after: .seconds(1))
         ranking.breaks(Self.c, .refused, now: start)
-        ranking.throttled(Self.c, for: .seconds(1), now: start)
+        ranking[Self.c]?.throttled(for: .seconds(1), now: start)
         #expect(order(ranking) == [0])
     }
 }

@@ -9,7 +9,7 @@ extension ResolverState {
     ) -> AnswerJudgement {
         policy.judged(
             answer, to: question,
-            carriesAliases: upstream.ranked.map { ranking.traits(of: $0)?.carriesAliases ?? false } ?? true)
+            carriesAliases: upstream.ranked.map { ranking[$0]?.traits.carriesAliases == true } ?? true)
     }
 
     /// Records a contradicting answer.

@@ -34,10 +34,7 @@ struct OtherFamilyLookups {
 
     mutating func need(_ question: Question) { needed.append(question) }
 
-    mutating func takeNeeded() -> [Question] {
-        defer { needed = [] }
-        return needed
-    }
+    mutating func takeNeeded() -> [Question] { exchange(&needed, with: []) }
 
     /// Returns a new internal waiter for the other family's lookup.
     mutating func newWaiter(for question: Question, of client: ClientID?, isForRefresh: Bool) -> Waiter {

@@ -31,8 +31,6 @@ package struct HostsTable: Sendable {
     /// its name.
     private static let maxAddresses = 64
 
-    package static let empty = HostsTable(parsing: [])
-
     /// - Parameters:
     ///   - text: lines of "ADDRESS NAME [NAME ...]", "#" begins a comment (hosts(5)).
     ///   - maxNames: the number of names that are kept, counted from the top.

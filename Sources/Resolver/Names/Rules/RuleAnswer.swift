@@ -20,17 +20,8 @@ package enum RuleAnswer: Equatable, Sendable {
         }
         return .records(
             addresses.map { ResourceRecord(owner: .root, address: $0, ttlSeconds: ttl) }
-                + texts.map { record(.txt, characterStrings($0)) } + services.map { record(.srv, $0.data) },
+                + texts.map { record(.txt, ResourceRecord.strings($0.utf8)) } + services.map { record(.srv, $0.data) },
             remark)
-    }
-
-    /// Encodes RFC 1035 section 3.3.14: one or more strings of at most 255 bytes, each after its length.
-    private static func characterStrings(_ text: String) -> [UInt8] {
-        let bytes = Array(text.utf8)
-        return stride(from: 0, to: max(1, bytes.count), by: 255).flatMap { start in
-            let string = bytes[start..<min(start + 255, bytes.count)]
-            return [UInt8(string.count)] + string
-        }
     }
 
     var isAlias: Bool { if case .alias = self { true } else { false } }
