@@ -65,8 +65,8 @@ package final class Provider {
     var billedName: String? { account.isBilled ? account.settings.name : nil }
     /// How long one request may take.
     package var timeout: Duration { settings.timeout }
-    package var quota: BilledQuestions.Quota? {
-        settings.quota.map { BilledQuestions.Quota($0.questions, per: $0.period == .day ? .day : .month) }
+    var quota: BilledQuestions.Quota? {
+        settings.quota.map { BilledQuestions.Quota(questions: $0.questions, period: $0.period == .day ? .day : .month) }
     }
     /// Returns the counter of unusable replies. For an account with own names and none below them, the limit does not
     /// exceed the number of its names, because all may fail.

@@ -1,24 +1,21 @@
 // Questions that a vendor counts for an account's bill, by cause, in the current day and month of UTC. One name and
 // address family is one question, as vendors count, even if a request carries several.
 
-package struct BilledQuestions: Equatable, Sendable {
-    package enum Period: String, CaseIterable, Sendable {
+import Resolver
+
+struct BilledQuestions: Equatable, Sendable {
+    enum Period: String, CaseIterable, Sendable {
         case day, month
     }
 
-    package struct Quota: Equatable, Sendable {
+    struct Quota: Equatable, Sendable {
         /// The number of questions, 1 or more.
-        package let questions: Int
-        package let period: Period
-
-        package init(_ questions: Int, per period: Period) {
-            self.questions = questions
-            self.period = period
-        }
+        let questions: Int
+        let period: Period
     }
 
     /// How much of a quota is used. The raw values appear in statistics.
-    package enum QuotaLevel: String, Comparable, Sendable {
+    enum QuotaLevel: String, Comparable, Sendable {
         case free
         /// 80 % or more of the quota is used.
         case nearlyUsed = "nearly-used"
@@ -26,7 +23,7 @@ package struct BilledQuestions: Equatable, Sendable {
 
         private var order: Int { [.free, .nearlyUsed, .usedUp].firstIndex(of: self) ?? 0 }
 
-        package static func < (left: QuotaLevel, right: QuotaLevel) -> Bool { left.order < right.order }
+        static func < (left: QuotaLevel, right: QuotaLevel) -> Bool { left.order < right.order }
     }
 
     /// The questions since a period began.
@@ -61,33 +58,33 @@ package struct BilledQuestions: Equatable, Sendable {
     /// Maximum of one count: the sum over all causes does not overflow.
     private static let maxCount = Int.max / RequestCause.allCases.count
 
-    package init(unixMilliseconds: Int64) {
+    init(unixMilliseconds: Int64) {
         turn(to: unixMilliseconds)
     }
 
-    package func count(_ period: Period, _ cause: RequestCause) -> Int {
+    func count(_ period: Period, _ cause: RequestCause) -> Int {
         tallies[period]?.last?.counts[cause] ?? 0
     }
 
-    package func total(_ period: Period) -> Int {
+    func total(_ period: Period) -> Int {
         tallies[period]?.last?.counts.values.reduce(0, +) ?? 0
     }
 
     /// - Parameter used: the questions of all machines with the account; nil: those of this machine.
-    package func level(of quota: Quota, used: Int? = nil) -> QuotaLevel {
+    func level(of quota: Quota, used: Int? = nil) -> QuotaLevel {
         let used = used ?? total(quota.period)
         if used >= quota.questions { return .usedUp }
         return Double(used) >= Double(quota.questions) * BilledQuestions.warningShare ? .nearlyUsed : .free
     }
 
-    package mutating func add(_ count: Int, _ cause: RequestCause, unixMilliseconds: Int64) {
+    mutating func add(_ count: Int, _ cause: RequestCause, unixMilliseconds: Int64) {
         turn(to: unixMilliseconds)
         for period in Period.allCases { changeTallies(of: period) { $0.add(count, cause) } }
     }
 
     /// Adds earlier counts, such as those from before a restart. A period that only the earlier counts have gets the
     /// counts of the present period.
-    package mutating func add(_ earlier: BilledQuestions, unixMilliseconds: Int64) {
+    mutating func add(_ earlier: BilledQuestions, unixMilliseconds: Int64) {
         turn(to: unixMilliseconds)
         let own = self
         self = earlier
@@ -108,7 +105,7 @@ package struct BilledQuestions: Equatable, Sendable {
     /// Shows the counts of the period of this time. A period that follows another one begins with 0. A period before
     /// all others means that the clock was set back, or is not set yet: it begins with the counts shown last, so that
     /// no quota seems free.
-    package mutating func turn(to unixMilliseconds: Int64) {
+    mutating func turn(to unixMilliseconds: Int64) {
         for period in Period.allCases {
             let present = period.number(at: unixMilliseconds)
             var list = tallies[period, default: []]
@@ -138,7 +135,7 @@ package struct BilledQuestions: Equatable, Sendable {
 
     /// The text for the store: "day NUMBER CLIENT REFRESH HEDGE MEASUREMENT frozen day NUMBER ... month NUMBER ...", in
     /// the order of `tallies`.
-    package var text: String {
+    var text: String {
         Period.allCases.flatMap { period in
             tallies[period, default: []].map { tally in
                 let numbers = [tally.period] + RequestCause.allCases.map { tally.counts[$0] ?? 0 }
@@ -149,7 +146,7 @@ package struct BilledQuestions: Equatable, Sendable {
     }
 
     /// Returns nil for text that `text` cannot have written.
-    package init?(text: String) {
+    init?(text: String) {
         var words = text.split(separator: " ")[...]
         let nextNumber = {
             words.popFirst().flatMap { Int($0) }.flatMap { 0...BilledQuestions.maxCount ~= $0 ? $0 : nil }
@@ -182,7 +179,7 @@ extension BilledQuestions.Period {
     }
 
     /// Returns when the period of this time ends. Both times are in milliseconds since 1970.
-    package func end(after unixMilliseconds: Int64) -> Int64 {
+    func end(after unixMilliseconds: Int64) -> Int64 {
         let day = BilledQuestions.Period.day.number(at: unixMilliseconds)
         var next = day + 1
         if self == .month {
