@@ -85,7 +85,8 @@ extension Daemon {
         if let event = output.logEvent { report(event, now: now) }
         switch output {
         case .event(let event): resolving.take(event, now: now)
-        case .fleet(let outcome, let request): resolving.carryOut(outcome, request, now: now)
+        case .ask(let request): resolving.upstreams.ask(request, now: now)
+        case .flush(let scope): _ = resolving.flush(scope, now: now)
         case .exits(let exits): networkChanges?.take(exits, now: now)
         case .provider(let news): resolving.upstreams.take(news, now: now)
         case .billedSums: outbox.changed(.billedSums)
