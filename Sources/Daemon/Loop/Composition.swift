@@ -117,7 +117,6 @@ final class Daemon {
         if let path = settings.control.socket {
             try operators.openControlSocket(at: path, resolving.loop) { [unowned self] in answer($0, from: $1) }
         }
-        policy.rules.onChange = { [unowned policy] in policy.renew(now: $0) }
         guard let listener = listeners.pages else { return }
         try operators.openPages(listener, resolving.loop) { [unowned self] now in statistics(now: now) }
     }

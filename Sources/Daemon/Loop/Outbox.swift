@@ -42,6 +42,8 @@ enum Change: Hashable {
     case store
     /// A batch of files with names was read.
     case names
+    /// Rules were added, removed or restored at run time.
+    case addedRules
     /// The nameservers or domains of links may be others.
     case links
     /// A file that names the system's nameservers has changed.
