@@ -88,9 +88,7 @@ final class Daemon {
             operators = Operators(resolving, cache)
             evidence = EvidenceLog(resolving.upstreams, store)
             notifier = Notifier(loop, resolving.upstreams, outbox)
-            portalCheck = PortalCheck(resolving.upstreams, outbox) { [networkChanges] in
-                networkChanges?.network.identity
-            }
+            portalCheck = PortalCheck(resolving.upstreams, outbox, network)
             threads = ServingThreads(ports.datagrams, records: records, mailbox: mailbox, makeFastPath: makeFastPath)
             supervision = notice.map { [threads] notice in Supervision(notice, threads, now: Clock.now()) }
         } catch {
