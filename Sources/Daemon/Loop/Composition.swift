@@ -116,10 +116,10 @@ final class Daemon {
             try operators.openControlSocket(at: path, resolving.loop) { [unowned self] in answer($0, from: $1) }
         }
         guard let listener = listeners.pages else { return }
-        try operators.openPages(listener, resolving.loop) { [unowned self] now in statistics(now: now) }
+        try operators.openPages(listener, resolving.loop, outbox) { [unowned self] now in statistics(now: now) }
     }
 
-    private func statistics(now: Instant) -> Statistics {
+    func statistics(now: Instant) -> Statistics {
         Statistics(
             resolving: resolving, threads: threads, cache: resolving.answers.cache,
             pendingProbes: operators.pending.probes,

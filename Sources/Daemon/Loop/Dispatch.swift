@@ -63,6 +63,7 @@ extension Daemon {
         case .log(let event): report(event, now: now)
         case .changed(.store): takeStoreEvents(now: now)
         case .changed(.names): takeLists(now: now)
+        case .changed(.statistics): operators.sampler?.record(statistics(now: now), now: now)
         case .changed(.addedRules): policy.renew(now: now)
         case .changed(.links): linksInForce.read(now: now)
         case .changed(.nameserverFiles): readNameservers(now: now)

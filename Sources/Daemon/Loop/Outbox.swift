@@ -42,6 +42,8 @@ enum Change: Hashable {
     case store
     /// A batch of files with names was read.
     case names
+    /// The next sample of the statistics is due.
+    case statistics
     /// Rules were added, removed or restored at run time.
     case addedRules
     /// The nameservers or domains of links may be others.
