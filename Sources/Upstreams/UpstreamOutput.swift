@@ -11,6 +11,8 @@ package enum UpstreamOutput {
     case ask(FleetRequest)
     /// The fleet has flushed these answers.
     case flush(QuestionScope)
+    /// The other members are to be told about this one: `FleetLink.announce` is due.
+    case presenceDue
     /// The addresses that providers reported for this machine, after the results of the same replies.
     case exits([ReportedExit])
     /// News that address lists and bills are made of: pass it to `Upstreams.take`.

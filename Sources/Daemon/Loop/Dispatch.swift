@@ -88,6 +88,8 @@ extension Daemon {
         switch output {
         case .event(let event): resolving.take(event, now: now)
         case .ask(let request): resolving.upstreams.ask(request, now: now)
+        case .presenceDue:
+            resolving.upstreams.fleet.announce(cacheEntries: resolving.answers.cache.counts().entries, now: now)
         case .flush(let scope): _ = resolving.flush(scope, now: now)
         case .exits(let exits): networkChanges?.take(exits, now: now)
         case .provider(let news): resolving.upstreams.take(news, now: now)

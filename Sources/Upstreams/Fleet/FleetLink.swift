@@ -25,8 +25,6 @@ package final class FleetLink: TimedPart {
     /// Fingerprint of `Settings.commonInFleet`, 8 hexadecimal digits.
     private(set) var fingerprint: String?
     let startedAt = Clock.now()
-    /// Entries in the cache.
-    package var countCacheEntries: () -> Int? = { nil }
     private var callLatency = LatencyHistogram()
     /// The handlers for Redis's replies to orders to flush.
     private var ordered: [FlushOrder.ID: (String?) -> Void] = [:]
@@ -269,6 +267,12 @@ package final class FleetLink: TimedPart {
 
     private var membersRequested: [([MemberRecord], FleetMembers) -> Void] = []
 
+    /// Tells the other members about this one.
+    package func announce(cacheEntries: Int, now: Instant) {
+        member.announce(record(cacheEntries: cacheEntries), now: now)
+        carryOut(now: now)
+    }
+
     /// Reads the members from Redis.
     ///
     /// - Parameter done: not called if the connection ends before the reply.
@@ -321,7 +325,7 @@ package final class FleetLink: TimedPart {
         redis.timePassed(now: now)
         take(redis.takeNews(), now: now)
         for _ in 0..<member.timePassed(now: now) { redis.callTimedOut(now: now) }
-        if inPlace({ $0.isPresenceDue(now) }) { member.announce(record, now: now) }
+        if inPlace({ $0.isPresenceDue(now) }) { outbox.report(.presenceDue) }
         carryOut(now: now)
         take(redis.takeNews(), now: now)
     }
