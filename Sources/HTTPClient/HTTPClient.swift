@@ -4,6 +4,7 @@
 
 import CCurl
 package import DNSWire
+package import LinuxIO
 
 package final class HTTPClient {
     /// Bound of the upstream queries in flight; further requests fail as `busy`. A running transfer costs about 30 KiB
@@ -15,7 +16,7 @@ package final class HTTPClient {
     package static let maxEndpoints = 64
 
     private let interest: InterestHandler
-    private let deadlineMayChange: () -> Void
+    private let timer: PartTimer
     private var pools: [ConnectionPool] = []
     private var finished: [Finished] = []
     /// Requests that have other endpoints.
@@ -52,13 +53,12 @@ package final class HTTPClient {
     ///   - interest: receives each descriptor to watch, level-triggered, before a call into the client returns. A
     ///     descriptor passed with `none` may be closed or unwatched already; neither is an error. Must not call the
     ///     client.
-    ///   - deadlineMayChange: called by each call after which `nextDeadline` may be another one. Must not call the
-    ///     client.
+    ///   - timer: the owner's, told by each call after which `nextDeadline` may be another one.
     package init(
         interest: @escaping (_ descriptor: Int32, _ wants: SocketInterest) -> Void,
-        deadlineMayChange: @escaping () -> Void = {}
+        timer: PartTimer = PartTimer()
     ) {
-        (self.interest, self.deadlineMayChange) = (interest, deadlineMayChange)
+        (self.interest, self.timer) = (interest, timer)
     }
 
     /// The latest time for the next `timePassed` call.
@@ -98,7 +98,7 @@ package final class HTTPClient {
     /// Starts a request. It ends exactly once in `takeFinished`, unless it is cancelled. A request that cannot start
     /// (`busy`, `badRequest`, `local`) ends there at once.
     package func start(_ request: TransferRequest, now: Instant) -> TransferID {
-        deadlineMayChange()
+        timer.changed()
         lastID += 1
         let id = TransferID(number: lastID)
         if !request.elsewhere.isEmpty { retryPlans[id] = RetryPlan(request, startedAt: now) }
@@ -113,7 +113,7 @@ package final class HTTPClient {
     /// - Returns: the endpoints whose servers may have read the request.
     @discardableResult
     package func cancel(_ id: TransferID, hasTimedOut: Bool = false, now: Instant) -> [HTTPEndpoint] {
-        deadlineMayChange()
+        timer.changed()
         let ended = finished.first { $0.id == id }
         finished.removeAll { $0.id == id }
         let reached = ended?.reached ?? retryPlans.removeValue(forKey: id)?.reached ?? []
@@ -128,7 +128,7 @@ package final class HTTPClient {
     package func socketReady(
         _ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: Instant
     ) {
-        deadlineMayChange()
+        timer.changed()
         guard let pool = pools.first(where: { $0.isWatching(descriptor) }) else { return }
         pool.socketReady(descriptor, readable: readable, writable: writable, failed: failed, now: now)
         collect(from: pool, now: now)
@@ -137,7 +137,7 @@ package final class HTTPClient {
     /// Sends the requests that were started since the last call; several share one write. `timePassed` does the same,
     /// one turn of the event loop later.
     package func flush(now: Instant) {
-        deadlineMayChange()
+        timer.changed()
         for pool in pools {
             pool.flush(now: now)
             collect(from: pool, now: now)
@@ -145,7 +145,7 @@ package final class HTTPClient {
     }
 
     package func timePassed(now: Instant) {
-        deadlineMayChange()
+        timer.changed()
         for pool in pools {
             guard let deadline = pool.deadline, deadline <= now else { continue }
             pool.timePassed(now: now)
@@ -155,7 +155,7 @@ package final class HTTPClient {
 
     /// Closes every connection after a network change. Running transfers end as `networkChanged`; counters are kept.
     package func renewConnections(now: Instant) {
-        deadlineMayChange()
+        timer.changed()
         for pool in pools {
             pool.renew()
             collect(from: pool, now: now)

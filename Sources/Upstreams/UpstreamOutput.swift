@@ -1,15 +1,18 @@
 // The upstreams' reports to the daemon, in the order in which they happened.
 
 package import Control
-import DNSWire
-package import Fleet
+package import DNSWire
 package import Resolver
 
 package enum UpstreamOutput {
     /// An event for the resolver.
     case event(Event)
-    /// The outcome for the request of a fetch, if it is about one.
-    case fleet(Membership.Outcome, FleetRequest?)
+    /// The fleet leaves a fetch to this member: pass it to `Upstreams.ask`.
+    case ask(FleetRequest)
+    /// The fleet has flushed these answers.
+    case flush(QuestionScope)
+    /// The other members are to be told about this one: `FleetLink.announce` is due.
+    case presenceDue
     /// The addresses that providers reported for this machine, after the results of the same replies.
     case exits([ReportedExit])
     /// News that address lists and bills are made of: pass it to `Upstreams.take`.

@@ -32,14 +32,36 @@ package final class Upstreams {
 
     // MARK: fetches
 
-    package func start(_ id: FetchID, _ question: Question, _ upstream: Upstream, _ purpose: FetchPurpose, now: Instant)
-    {
+    /// Starts a fetch, unless another member of the fleet may have the answer.
+    ///
+    /// - Parameters:
+    ///   - perSecond: queries for the question on this machine; nil: not known.
+    ///   - life: lifetime of the cached answer that a refresh replaces; nil: there is none.
+    /// - Returns: whether the fetch waits for the fleet.
+    package func start(
+        _ id: FetchID, _ question: Question, _ upstream: Upstream, _ purpose: FetchPurpose,
+        perSecond: @autoclosure () -> Double?, replacing life: @autoclosure () -> Duration?, now: Instant
+    ) -> Bool {
         switch upstream {
         case .system: system.start(id, question, now: now)
         case .nameserver(let nameserver): nameservers.start(id, question, nameserver, now: now)
         case .provider(let provider):
+            if fleet.isOn, let asked = providers.provider(provider) {
+                let request = FleetRequest(id: id, question: question, provider: provider, purpose: purpose)
+                let (life, perSecond) = (life(), perSecond())
+                if fleet.begin(request, at: asked, replacing: life, perSecond: perSecond, now: now) { return true }
+            }
             providers.start(id, question, provider, for: purpose.holder, purpose.cause, now: now)
         }
+        return false
+    }
+
+    /// Asks the provider of a fetch that the fleet has left to this member.
+    package func ask(_ request: FleetRequest, now: Instant) {
+        guard fleet.isOpen(request.id) else { return }
+        let purpose = request.purpose
+        providers.start(
+            request.id, request.question, request.provider, for: purpose.holder, purpose.cause, now: now)
     }
 
     /// Starts a fetch that only measures the provider.
@@ -68,8 +90,17 @@ package final class Upstreams {
         providers.reportExits()
     }
 
-    /// Sends the requests of this turn; several share one write.
-    package func flush(now: Instant) { providers.flush(now: now) }
+    /// Takes an event that the resolver has got.
+    package func heard(_ event: Event) { fleet.heard(event) }
+
+    /// Sends the requests of this turn; several share one write. Before, shares with the fleet what providers have
+    /// answered.
+    ///
+    /// - Parameter shareable: returns the answer as other members may have it; nil: each member asks the provider.
+    package func flush(now: Instant, shareable: (Question, Answer, ProviderID) -> Answer?) {
+        fleet.share(now: now, by: providers, shareable)
+        providers.flush(now: now)
+    }
 
     /// Takes what providers' replies have shown.
     package func take(_ news: ProviderNews, now: Instant) {

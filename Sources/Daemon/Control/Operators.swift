@@ -13,7 +13,7 @@ final class Operators {
     private(set) var pages: MetricsListener?
     private var control: ControlServer?
     /// The samples for the status page; nil: there is no HTTP listener.
-    private var sampler: StatisticsSampler?
+    private(set) var sampler: StatisticsSampler?
 
     init(_ resolving: ResolvingLoop, _ cache: AnswerCache) { pending = PendingCommands(resolving, cache) }
 
@@ -35,9 +35,9 @@ final class Operators {
     }
 
     func openPages(
-        _ listener: Listener, _ loop: EventLoop, _ statistics: @escaping (Instant) -> Statistics
+        _ listener: Listener, _ loop: EventLoop, _ outbox: Outbox, _ statistics: @escaping (Instant) -> Statistics
     ) throws(StartFailure) {
-        let sampler = StatisticsSampler(statistics)
+        let sampler = StatisticsSampler(outbox)
         let served = ServedPages(sampler, statistics)
         pages = try MetricsListener(listener, loop: loop, isTrusted: ControlCommands.isTrusted) {
             served.reply(to: $0, now: Clock.now())

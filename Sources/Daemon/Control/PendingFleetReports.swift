@@ -15,7 +15,7 @@ final class PendingFleetReports: TimedPart {
     /// Reads the members; calls its second argument at most once, maybe at once.
     typealias Read = (Instant, @escaping (FleetReport) -> Void) -> Void
     /// Reports this member alone, with the reason. Nil without [fleet].
-    typealias Own = (String?, Instant) -> FleetReport?
+    typealias Own = (_ membersFault: String?) -> FleetReport?
 
     /// How long a command waits for Redis, which replies within milliseconds or does not work.
     static let patience: Duration = .seconds(1)
@@ -38,23 +38,26 @@ final class PendingFleetReports: TimedPart {
 
     init(own: @escaping Own, read: @escaping Read) { (self.own, self.read) = (own, read) }
 
-    /// - Parameter cache: the cache whose number of entries is reported to other members.
+    /// - Parameter cache: the cache whose number of entries is reported.
     convenience init(_ resolving: ResolvingLoop, _ cache: AnswerCache) {
-        resolving.upstreams.fleet.countCacheEntries = { cache.counts().entries }
         self.init(
-            own: { [unowned resolving] in resolving.upstreams.fleet.ownReport(membersFault: $0, now: $1) },
-            read: { [unowned resolving] in resolving.upstreams.fleet.report(now: $0, $1) })
+            own: { [unowned resolving] in
+                resolving.upstreams.fleet.ownReport(membersFault: $0, cacheEntries: cache.counts().entries)
+            },
+            read: { [unowned resolving] in
+                resolving.upstreams.fleet.report(cacheEntries: cache.counts().entries, now: $0, $1)
+            })
     }
 
     var nextDeadline: Instant? { readUntil }
 
     func timePassed(now: Instant) {
         guard let readUntil, readUntil <= now else { return }
-        end(own("Redis gave no reply in \(PendingFleetReports.patience.wholeSeconds) s", now))
+        end(own("Redis gave no reply in \(PendingFleetReports.patience.wholeSeconds) s"))
     }
 
     func begin(wantsJSON: Bool, now: Instant) throws(Control.Refusal) -> ControlStream {
-        guard own(nil, now) != nil else { throw Control.Refusal(Membership.noFleet) }
+        guard own(nil) != nil else { throw Control.Refusal(Membership.noFleet) }
         guard waiting.count < PendingFleetReports.maxWaiting else {
             throw Control.Refusal(
                 "\(PendingFleetReports.maxWaiting) reports are in progress; wait for one to end")

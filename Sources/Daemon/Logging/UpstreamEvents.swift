@@ -313,7 +313,7 @@ extension UpstreamOutput {
     /// The event of the log; nil: not logged.
     var logEvent: LogEvent? {
         switch self {
-        case .event, .fleet, .exits, .provider, .billedSums, .note: nil
+        case .event, .ask, .flush, .presenceDue, .exits, .provider, .billedSums, .note: nil
         case .requestFailed(let provider, let reason): .requestFailed(provider: provider, reason: reason)
         case .providerUnresolved(let name, let host): .providerUnresolved(name: name, host: host)
         case .providerResolved(let name, let host, let addresses):

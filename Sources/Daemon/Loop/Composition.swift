@@ -88,9 +88,7 @@ final class Daemon {
             operators = Operators(resolving, cache)
             evidence = EvidenceLog(resolving.upstreams, store)
             notifier = Notifier(loop, resolving.upstreams, outbox)
-            portalCheck = PortalCheck(resolving.upstreams, outbox) { [networkChanges] in
-                networkChanges?.network.identity
-            }
+            portalCheck = PortalCheck(resolving.upstreams, outbox, network)
             threads = ServingThreads(ports.datagrams, records: records, mailbox: mailbox, makeFastPath: makeFastPath)
             supervision = notice.map { [threads] notice in Supervision(notice, threads, now: Clock.now()) }
         } catch {
@@ -117,12 +115,11 @@ final class Daemon {
         if let path = settings.control.socket {
             try operators.openControlSocket(at: path, resolving.loop) { [unowned self] in answer($0, from: $1) }
         }
-        policy.rules.onChange = { [unowned policy] in policy.renew(now: $0) }
         guard let listener = listeners.pages else { return }
-        try operators.openPages(listener, resolving.loop) { [unowned self] now in statistics(now: now) }
+        try operators.openPages(listener, resolving.loop, outbox) { [unowned self] now in statistics(now: now) }
     }
 
-    private func statistics(now: Instant) -> Statistics {
+    func statistics(now: Instant) -> Statistics {
         Statistics(
             resolving: resolving, threads: threads, cache: resolving.answers.cache,
             pendingProbes: operators.pending.probes,

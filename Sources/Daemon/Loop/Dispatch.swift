@@ -63,6 +63,8 @@ extension Daemon {
         case .log(let event): report(event, now: now)
         case .changed(.store): takeStoreEvents(now: now)
         case .changed(.names): takeLists(now: now)
+        case .changed(.statistics): operators.sampler?.record(statistics(now: now), now: now)
+        case .changed(.addedRules): policy.renew(now: now)
         case .changed(.links): linksInForce.read(now: now)
         case .changed(.nameserverFiles): readNameservers(now: now)
         case .changed(.billedSums): resolving.upstreams.billing.sumsChanged(now: now)
@@ -85,7 +87,10 @@ extension Daemon {
         if let event = output.logEvent { report(event, now: now) }
         switch output {
         case .event(let event): resolving.take(event, now: now)
-        case .fleet(let outcome, let request): resolving.carryOut(outcome, request, now: now)
+        case .ask(let request): resolving.upstreams.ask(request, now: now)
+        case .presenceDue:
+            resolving.upstreams.fleet.announce(cacheEntries: resolving.answers.cache.counts().entries, now: now)
+        case .flush(let scope): _ = resolving.flush(scope, now: now)
         case .exits(let exits): networkChanges?.take(exits, now: now)
         case .provider(let news): resolving.upstreams.take(news, now: now)
         case .billedSums: outbox.changed(.billedSums)

@@ -93,6 +93,7 @@ extension Daemon {
         while !fleet.knowsFlushes, Clock.now() < end {
             try resolving.loop.turn(until: min(end, fleet.nextDeadline ?? end))
             fleet.timePassed(now: Clock.now())
+            dispatch(now: Clock.now())
         }
         resolving.reportResults()
         dispatch(now: Clock.now())

@@ -42,6 +42,10 @@ enum Change: Hashable {
     case store
     /// A batch of files with names was read.
     case names
+    /// The next sample of the statistics is due.
+    case statistics
+    /// Rules were added, removed or restored at run time.
+    case addedRules
     /// The nameservers or domains of links may be others.
     case links
     /// A file that names the system's nameservers has changed.

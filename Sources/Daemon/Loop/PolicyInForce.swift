@@ -158,7 +158,8 @@ final class PolicyInForce {
     // MARK: store
 
     /// Takes the note under which the store's answers were accepted. Switches and added rules must be restored before.
-    func restore(_ notes: [String: String]) {
+    func restore(_ notes: [String: String], now: Instant) {
+        if outbox.take(.addedRules) { renew(now: now) }
         acceptanceOfStore = notes[AcceptanceNote.name].flatMap { AcceptanceNote($0) }
         removeAnswersAgainstPolicy()
     }

@@ -87,15 +87,16 @@ final class ResolvingLoop: TimedPart {
 
     /// Takes an event of the outbox.
     func take(_ event: Event, now: Instant) {
-        upstreams.fleet.heard(event)
+        upstreams.heard(event)
         handle(event, now: now)
     }
 
     /// Sends the replies and requests that the events brought about.
     func send(now: Instant) {
         sendReplies()
-        share(now: now)
-        upstreams.flush(now: now)
+        upstreams.flush(now: now) { question, answer, provider in
+            inPlace { $0.shareable(question, answer, from: provider) }
+        }
     }
 
     /// Removes cache entries, stored entries and remembered failures, so that the next question goes upstream.
@@ -305,7 +306,10 @@ final class ResolvingLoop: TimedPart {
         switch action {
         case .fetch(let id, let question, let upstream, let purpose):
             activity.askedAt = now
-            start(id, question, upstream, purpose, now: now)
+            let awaitsFleet = upstreams.start(
+                id, question, upstream, purpose, perSecond: inPlace { $0.demand(for: question, now: now) },
+                replacing: purpose.isRefresh ? answers.life(of: question, now: now) : nil, now: now)
+            if awaitsFleet { handle(.fetchAwaitsFleet(id), now: now) }
         case .shadow(let id, let question, let provider): upstreams.measure(id, question, provider, now: now)
         case .abandon(let id):
             upstreams.abandon(id, now: now)

@@ -45,7 +45,7 @@ extension Daemon {
         for name in policy.rules.restore(notes, reload.settings, now: now) {
             outbox.put(.remove(QuestionScope(name, includesDescendants: true)))
         }
-        policy.restore(notes)
+        policy.restore(notes, now: now)
         resolving.upstreams.lists.begin(notes, now: now)
         resolving.upstreams.fleet.restore(notes, now: now)
         resolving.upstreams.billing.restore(notes, now: now)

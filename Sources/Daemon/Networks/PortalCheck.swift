@@ -13,8 +13,8 @@ final class PortalCheck: TimedPart {
     let timer = PartTimer()
     private let upstreams: Upstreams
     private let outbox: Outbox
-    /// The network in use; nil if there is none.
-    private let network: () -> NetworkIdentity?
+    /// The monitor of the network in use; nil: networks are not followed.
+    private let network: NetworkMonitor?
     /// When to ask next; nil while no portal is suspected.
     private var askAt: Instant? { didSet { timer.changed() } }
     private var request: SystemFetches.OwnRequest?
@@ -25,9 +25,8 @@ final class PortalCheck: TimedPart {
     private static let path = "/generate_204"
     private static let port: UInt16 = 80
 
-    init(_ upstreams: Upstreams, _ outbox: Outbox, network: @escaping () -> NetworkIdentity?) {
-        (self.upstreams, self.outbox) = (upstreams, outbox)
-        self.network = network
+    init(_ upstreams: Upstreams, _ outbox: Outbox, _ network: NetworkMonitor?) {
+        (self.upstreams, self.outbox, self.network) = (upstreams, outbox, network)
     }
 
     var nextDeadline: Instant? { askAt }
@@ -52,7 +51,7 @@ final class PortalCheck: TimedPart {
 
     private func answered(_ result: FetchResult) {
         request = nil
-        let gateway = network()?.gateway
+        let gateway = network?.identity.gateway
         guard case .success(let answer) = result,
             let address = answer.addresses.first(where: { $0.mayBeAskedForPortal(gateway: gateway) })
         else { return }

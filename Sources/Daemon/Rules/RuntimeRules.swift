@@ -12,8 +12,6 @@ final class RuntimeRules: TimedPart {
     private var added = AddedRules()
     /// The next time at which a rule runs out.
     private(set) var nextDeadline: Instant? { didSet { timer.changed() } }
-    /// Called after every change, to put the rules into force.
-    var onChange: (Instant) -> Void = { _ in }
     /// False until the stored rules were read: a rule that is added earlier would replace them.
     private(set) var isReady: Bool
     /// The notes in the store.
@@ -131,7 +129,7 @@ final class RuntimeRules: TimedPart {
 
     private func changed(now: Instant) {
         keep(now: now)
-        onChange(now)
+        outbox.changed(.addedRules)
     }
 
     private func keep(now: Instant) {

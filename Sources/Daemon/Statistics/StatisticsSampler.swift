@@ -7,22 +7,21 @@ import LinuxIO
 
 final class StatisticsSampler: TimedPart {
     let timer = PartTimer()
-    private let statistics: (Instant) -> Statistics
+    private let outbox: Outbox
     private(set) var history = StatisticsHistory()
     /// When the next sample is due: the first one at once, others at whole intervals since boot.
     private var dueAt = Instant.atOnce { didSet { timer.changed() } }
 
-    /// - Parameter statistics: returns the statistics of a moment.
-    init(_ statistics: @escaping (Instant) -> Statistics) {
-        self.statistics = statistics
-    }
+    init(_ outbox: Outbox) { self.outbox = outbox }
 
     var nextDeadline: Instant? { dueAt }
 
     func timePassed(now: Instant) {
         guard dueAt <= now else { return }
-        history.record(statistics(now).stats, now: now)
+        outbox.changed(.statistics)
         let interval = StatisticsHistory.interval.nanoseconds
         dueAt = Instant(nanoseconds: (now.nanoseconds / interval + 1) * interval)
     }
+
+    func record(_ statistics: Statistics, now: Instant) { history.record(statistics.stats, now: now) }
 }

@@ -6,32 +6,13 @@ package enum Bounds {
     /// Lookups in flight: as many clients as wait at most. A lookup holds one to two kilobytes. Beyond this number the
     /// newest lookup of the largest holder ends (`Resolver.endSurplus`).
     package static let maxLookups = 16_384
-    /// Requests to providers in flight. Each holds a socket or a stream and up to 30 KiB.
-    package static let maxRequests = 1024
     /// Taken places up to which a fair queue drops its tree of holders when hardly any request waits.
     static let quietHolders = 8
-    /// A running request is overdue after this multiple of the 99th percentile of the provider's answer times, not
-    /// below the first limit, and at `hopelessAfter`. Then it may have to give its place to another holder. A name that
-    /// its provider has to resolve rarely takes longer than the first limit.
-    static let overdueFactor = 3.0
-    static let overdueFloor: Duration = .milliseconds(200)
-    static let hopelessAfter: Duration = .milliseconds(2500)
-    /// An overdue request gives up its place as well after this time if the provider has answered nothing since: other
-    /// names show whether it still works.
-    static let silenceAfter: Duration = .seconds(1)
-    /// Time for which a parent counts as hanging after a request for one of its names was given up while the provider
-    /// answered others. Names below such parents hold half of a provider's places.
-    static let hangMemory: Duration = .seconds(10)
-    /// Maximum weight of a hanging parent (`RequestQueue.Hang`).
-    static let maxHangWeight = 8
-    /// Hanging parents that are remembered. Eviction beyond this number gives a parent no advantage.
-    static let maxHangs = 1024
+    /// Time after which a running request is overdue at any provider, and may have to give its place to another holder.
+    package static let hopelessAfter: Duration = .milliseconds(2500)
     /// Interval at which a lookup decides anew whether to ask the system resolver. It is not asked while a request
     /// waits for a place at a provider that replies.
     static let placeCheck: Duration = .milliseconds(500)
-    /// Limits of the usual answer time of a provider that a request must have left when it gets a place.
-    static let queueFloor: Duration = .milliseconds(50)
-    static let queueCeiling: Duration = .milliseconds(400)
     /// Clients waiting for one question: room for a burst from a busy host.
     package static let maxWaiters = 2048
     /// Providers asked per question, the hedge included (field.md 7b: bounded fan-out).
@@ -42,16 +23,6 @@ package enum Bounds {
     package static let answerWithin: Duration = .milliseconds(4500)
     /// Timeout of one request to a provider, connection setup included, unless its settings have another.
     package static let providerTimeout: Duration = .milliseconds(3000)
-    /// An address without a reply after this multiple of its usual time, clamped to these limits, is doubted, and
-    /// another address is asked as well. The kernel retransmits unacknowledged data after 200 ms or more. A missing
-    /// acknowledgement after that rules out a single lost packet.
-    static let silenceFactor = 3
-    static let silenceFloor: Duration = .milliseconds(250)
-    static let silenceCeiling: Duration = .milliseconds(1500)
-    /// Time without a reply after which an unmeasured address is doubted.
-    static let silenceUnmeasured: Duration = .milliseconds(500)
-    /// Addresses of a provider that one request tries, one after the other.
-    package static let maxAddressesPerRequest = 3
     /// Time for which a fetch waits for others to share its request; far below the duration of any request.
     package static let gatherWithin: Duration = .milliseconds(1)
     /// Time without a provider's answer after which the system resolver is asked as well: this multiple of the slowest
@@ -92,11 +63,11 @@ package enum Bounds {
     /// answer is given in its place (`Policy.systemPatience`, 1.8 s).
     static let allAskedWithin: Duration = .milliseconds(800)
     /// Hedge delay for an unmeasured provider: about the time of a TLS connection over a long path.
-    static let hedgeUnmeasured: Duration = .milliseconds(400)
+    package static let hedgeUnmeasured: Duration = .milliseconds(400)
 
     /// A failing provider is asked last for a back-off time, which doubles from the first to the second value.
     static let backOffFloor: Duration = .seconds(1)
-    static let backOffCeiling: Duration = .seconds(30)
+    package static let backOffCeiling: Duration = .seconds(30)
     /// Back-off ceiling of a provider that sends no reply at all: an interrupted path may recover at any moment. A
     /// trial takes at most 2 s (the connect timeout), so recovery is noticed within 3.5 s plus the wait for a question.
     /// A long outage costs at most one request every two seconds.
@@ -117,13 +88,13 @@ package enum Bounds {
     /// Providers within this factor or margin of the best one share its load. Two random picks among three at 10, 12.5
     /// and 15 ms give a mean of 10.8 ms. Users do not notice 5 ms. Two picks among all providers would give the
     /// second-best one a third of the clients.
-    static let nearBest = 1.5
-    static let nearBestMilliseconds = 5.0
+    package static let nearBest = 1.5
+    package static let nearBestMilliseconds = 5.0
     /// One lookup in this many also measures another provider: 2 % more questions. A measurement instead of the best
     /// provider's fetch would cost the client a hedge, whose answer would end the measurement early.
     static let lookupsPerExploration = 50
     /// A provider measured within this time is not measured again.
-    static let explorationPause: Duration = .seconds(10)
+    package static let explorationPause: Duration = .seconds(10)
     /// Pause between measurements of a provider with low trust, which should regain it soon after true answers.
     static let mistrustPause: Duration = .seconds(2)
     /// Time for which an answer of a system resolver with low trust waits: until the providers have timed out.

@@ -4,25 +4,27 @@
 //                               ▲                              │
 //                               └────────── a failure ─────────┘
 
-import DNSWire
+package import DNSWire
 
-struct CircuitBreaker: Sendable {
+package struct CircuitBreaker: Sendable {
     private var failuresInARow = 0
     /// End of the open state; nil while closed.
     private(set) var openUntil: Instant?
     /// The upstream refuses requests without failing.
     private(set) var isBlocked = false
 
-    var isClosed: Bool { openUntil == nil }
+    package init() {}
 
-    func isOpen(_ now: Instant) -> Bool { (openUntil ?? now) > now }
+    package var isClosed: Bool { openUntil == nil }
+
+    package func isOpen(_ now: Instant) -> Bool { (openUntil ?? now) > now }
 
     func isHalfOpen(_ now: Instant) -> Bool { openUntil.map { $0 <= now } ?? false }
 
     /// Records a failure. Failures while open are ignored, because concurrent requests fail together.
     ///
     /// - Parameter ceiling: longest back-off, regardless of the number of failures.
-    mutating func failed(ceiling: Duration = Bounds.backOffCeiling, now: Instant) {
+    package mutating func failed(ceiling: Duration = Bounds.backOffCeiling, now: Instant) {
         guard !isOpen(now) else { return }
         let doublings = min(failuresInARow, 5)
         failuresInARow += 1
@@ -38,7 +40,7 @@ struct CircuitBreaker: Sendable {
 
     /// - Returns: whether the breaker was open or half-open before.
     @discardableResult
-    mutating func answered() -> Bool {
+    package mutating func answered() -> Bool {
         defer { self = CircuitBreaker() }
         return !isClosed
     }

@@ -1,6 +1,6 @@
 // Decay of measurements with age.
 
-import DNSWire
+package import DNSWire
 
 enum Decay {
     /// Returns the remaining share, at most 1. Uses 1 / (1 + x) instead of e^-x: equal for small steps, slower over
@@ -31,5 +31,5 @@ struct DecayingCount {
 }
 
 extension Duration {
-    var milliseconds: Double { seconds * 1000 }
+    package var milliseconds: Double { seconds * 1000 }
 }

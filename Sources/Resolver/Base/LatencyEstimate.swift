@@ -1,10 +1,10 @@
 // Latency estimate: a smoothed mean in which old samples count less, and the 95th percentile.
 
-import DNSWire
+package import DNSWire
 
-struct LatencyEstimate: Sendable {
+package struct LatencyEstimate: Sendable {
     /// Milliseconds; nil until the first answer.
-    private(set) var smoothed: Double?
+    package private(set) var smoothed: Double?
     /// Weight of the estimate against the next sample, in samples.
     private var weight = 0.0
     private var measuredAt: Instant?
@@ -20,7 +20,9 @@ struct LatencyEstimate: Sendable {
     /// Three samples may exceed the 95th percentile, so that one outlier does not define it.
     private static let windowSize = 64
 
-    mutating func measure(_ elapsed: Duration, now: Instant) {
+    package init() {}
+
+    package mutating func measure(_ elapsed: Duration, now: Instant) {
         // A request that spans a system sleep proves nothing beyond its timeout.
         let sample = max(0, min(elapsed, Bounds.providerTimeout).milliseconds)
         let decay = measuredAt.map { Decay.part(after: $0.duration(to: now), memory: LatencyEstimate.memory) } ?? 0
@@ -31,12 +33,12 @@ struct LatencyEstimate: Sendable {
     }
 
     /// Percentiles by nearest rank; nil until the first answer.
-    var percentile95: Double? { sorted.isEmpty ? nil : sorted[(sorted.count * 95 + 99) / 100 - 1] }
-    var percentile99: Double? { sorted.isEmpty ? nil : sorted[(sorted.count * 99 + 99) / 100 - 1] }
+    package var percentile95: Double? { sorted.isEmpty ? nil : sorted[(sorted.count * 95 + 99) / 100 - 1] }
+    package var percentile99: Double? { sorted.isEmpty ? nil : sorted[(sorted.count * 99 + 99) / 100 - 1] }
 
     /// Time to wait for an answer. A few samples do not show the spread. After the first sample it is three times the
     /// sample (as in RFC 6298), with 64 the 95th percentile plus 3 %.
-    var expectedAnswerTime: Double? {
+    package var expectedAnswerTime: Double? {
         guard let percentile95, let smoothed else { return nil }
         return percentile95 + 2 * smoothed / Double(window.count)
     }

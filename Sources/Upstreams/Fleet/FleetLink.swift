@@ -4,21 +4,13 @@ package import DNSWire
 import Fleet
 package import LinuxIO
 import Redis
-package import Resolver
+import Resolver
 import Settings
 import Telemetry
 
 /// Without [fleet], the link does nothing.
 package final class FleetLink: TimedPart {
     package let timer = PartTimer()
-
-    /// How a fetch from a provider ended.
-    package enum End {
-        case answer(Answer)
-        /// An answer that is of no use for other members: each member has to ask the provider.
-        case unshareable
-        case failed
-    }
 
     let redis: RedisLink
     private let outbox: any UpstreamOutbox
@@ -28,13 +20,11 @@ package final class FleetLink: TimedPart {
     private var rules: String?
     /// Requests by the numbers of their fetches.
     private var requests: [UInt64: FleetRequest] = [:] { didSet { timer.changed() } }
-    /// Events since the last `takeUnshared`.
+    /// Events since the last `share`.
     private var unshared: [Event] = []
     /// Fingerprint of `Settings.commonInFleet`, 8 hexadecimal digits.
     private(set) var fingerprint: String?
     let startedAt = Clock.now()
-    /// Entries in the cache.
-    package var countCacheEntries: () -> Int? = { nil }
     private var callLatency = LatencyHistogram()
     /// The handlers for Redis's replies to orders to flush.
     private var ordered: [FlushOrder.ID: (String?) -> Void] = [:]
@@ -81,7 +71,7 @@ package final class FleetLink: TimedPart {
     ///   - life: lifetime of the cached answer that a refresh replaces; nil: there is none.
     ///   - perSecond: queries for the question on this machine; nil: not known.
     /// - Returns: false if the provider is to be asked at once.
-    package func begin(
+    func begin(
         _ request: FleetRequest, at provider: Provider, replacing life: Duration?, perSecond: Double?, now: Instant
     ) -> Bool {
         guard isOn else { return false }
@@ -113,30 +103,53 @@ package final class FleetLink: TimedPart {
         return fetch
     }
 
-    package func request(_ id: FetchID) -> FleetRequest? { requests[id.number] }
-
     func abandon(_ id: FetchID) {
         guard requests.removeValue(forKey: id.number) != nil else { return }
         member.abandon(id.number)
     }
 
-    /// A provider has answered the fetch, or failed: publishes the answer, or gives the lease back.
-    package func heard(_ id: FetchID, _ end: End, now: Instant) {
-        guard requests.removeValue(forKey: id.number) != nil else { return }
-        switch end {
-        case .answer(let answer): member.answered(id.number, answer, now: now)
-        case .unshareable: member.gotUnshareable(id.number)
-        case .failed: member.failed(id.number)
-        }
-        carryOut(now: now)
+    /// Notes what may be of use for other members. It is shared after the replies: clients do not wait for members.
+    func heard(_ event: Event) {
+        if isBusy { unshared.append(event) }
     }
 
-    /// A provider has answered a question that it was not asked in this fetch.
-    package func volunteered(_ question: Question, _ answer: Answer, by provider: Provider, now: Instant) {
-        let fetch = fetch(question, provider)
-        guard fetch.isShareable else { return }
-        member.volunteered(answer, fetch, now: now)
-        carryOut(now: now)
+    /// Shares what providers have answered since the last call.
+    ///
+    /// - Parameter shareable: returns the answer as other members may have it; nil: each member asks the provider.
+    func share(
+        now: Instant, by providers: ProviderFetches, _ shareable: (Question, Answer, ProviderID) -> Answer?
+    ) {
+        guard !unshared.isEmpty else { return }
+        let events = isBusy ? unshared : []
+        unshared.removeAll()
+        for event in events {
+            switch event {
+            case .fetchFinished(let id, let result):
+                guard let request = requests.removeValue(forKey: id.number) else { continue }
+                share(result, of: request, shareable, now: now)
+            case .volunteered(let question, let answer, let id):
+                guard let provider = providers.provider(id), let answer = shareable(question, answer, id) else {
+                    continue
+                }
+                let fetch = fetch(question, provider)
+                if fetch.isShareable { member.volunteered(answer, fetch, now: now) }
+            default: continue
+            }
+            carryOut(now: now)
+        }
+    }
+
+    /// Publishes the answer to a fetch, or gives the lease back.
+    private func share(
+        _ result: FetchResult, of request: FleetRequest, _ shareable: (Question, Answer, ProviderID) -> Answer?,
+        now: Instant
+    ) {
+        guard case .success(let answer) = result else { return member.failed(request.id.number) }
+        if let answer = shareable(request.question, answer, request.provider) {
+            member.answered(request.id.number, answer, now: now)
+        } else {
+            member.gotUnshareable(request.id.number)
+        }
     }
 
     /// Gives back leases that have brought no answer.
@@ -147,38 +160,40 @@ package final class FleetLink: TimedPart {
     }
 
     /// Whether there is a fetch whose end counts, also one that began before [fleet] was removed.
-    package var isBusy: Bool { isOn || !requests.isEmpty }
-
-    /// Notes what may be of use for other members. It is shared after the replies: clients do not wait for members.
-    package func heard(_ event: Event) {
-        if isBusy { unshared.append(event) }
-    }
-
-    package func takeUnshared() -> [Event] {
-        guard !unshared.isEmpty else { return [] }
-        defer { unshared.removeAll() }
-        return isBusy ? unshared : []
-    }
+    private var isBusy: Bool { isOn || !requests.isEmpty }
 
     /// Whether the resolver still waits for the fetch.
-    package func isOpen(_ id: FetchID) -> Bool { requests[id.number] != nil }
+    func isOpen(_ id: FetchID) -> Bool { requests[id.number] != nil }
 
     var hasOutcomes: Bool { inPlace { $0.hasOutcomes } }
 
     /// Reads the member in place: a call on the property copies it, which retains all its tables.
     private func inPlace<Value>(_ read: (inout Membership) -> Value) -> Value { read(&member) }
 
-    /// Reports what follows for the resolver, with the request that it is about, if any. A request that has ended is
-    /// forgotten.
-    package func reportOutcomes() {
+    /// Reports what follows for the resolver. A request that has ended is forgotten.
+    func reportOutcomes() {
         guard hasOutcomes else { return }
         for outcome in member.takeOutcomes() {
             switch outcome {
-            case .ask(let id), .late(let id, _): outbox.report(.fleet(outcome, requests[id]))
-            case .deferred(let id, _), .answered(let id, _):
-                outbox.report(.fleet(outcome, requests.removeValue(forKey: id)))
-            case .flushOrdered(let id, let fault): ordered.removeValue(forKey: id)?(fault)
-            case .billed, .demandElsewhere, .flush, .note, .evidence: outbox.report(.fleet(outcome, nil))
+            case .ask(let number):
+                guard let request = requests[number] else { continue }
+                outbox.report(.event(.fetchSent(request.id)))
+                outbox.report(.ask(request))
+            case .late(let number, let answer):
+                if let request = requests[number] { outbox.report(.event(.fetchShared(request.id, answer))) }
+            case .answered(let number, let answer):
+                guard let request = requests.removeValue(forKey: number) else { continue }
+                outbox.report(.event(.fetchShared(request.id, answer)))
+            case .deferred(let number, let end):
+                guard let request = requests.removeValue(forKey: number) else { continue }
+                outbox.report(.event(.fetchDeferred(request.id, until: end)))
+            case .demandElsewhere(let question, let perSecond):
+                outbox.report(.event(.demandElsewhere(question, perSecond: perSecond)))
+            case .evidence(let evidence): outbox.report(.event(.evidence(evidence.name, evidence.address)))
+            case .flush(let scope): outbox.report(.flush(scope))
+            case .flushOrdered(let order, let fault): ordered.removeValue(forKey: order)?(fault)
+            case .note(let note, let text): outbox.report(.note(name: note.rawValue, text: text))
+            case .billed: outbox.report(.billedSums)
             }
         }
     }
@@ -252,6 +267,12 @@ package final class FleetLink: TimedPart {
 
     private var membersRequested: [([MemberRecord], FleetMembers) -> Void] = []
 
+    /// Tells the other members about this one.
+    package func announce(cacheEntries: Int, now: Instant) {
+        member.announce(record(cacheEntries: cacheEntries), now: now)
+        carryOut(now: now)
+    }
+
     /// Reads the members from Redis.
     ///
     /// - Parameter done: not called if the connection ends before the reply.
@@ -303,7 +324,7 @@ package final class FleetLink: TimedPart {
         redis.timePassed(now: now)
         take(redis.takeNews(), now: now)
         for _ in 0..<member.timePassed(now: now) { redis.callTimedOut(now: now) }
-        if inPlace({ $0.isPresenceDue(now) }) { member.announce(record, now: now) }
+        if inPlace({ $0.isPresenceDue(now) }) { outbox.report(.presenceDue) }
         carryOut(now: now)
         take(redis.takeNews(), now: now)
     }

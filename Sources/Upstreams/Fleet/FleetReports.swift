@@ -41,12 +41,12 @@ extension FleetLink {
     ///
     /// - Parameter done: called at most once, maybe before this returns; not called without [fleet], or if Redis does
     ///   not reply.
-    package func report(now: Instant, _ done: @escaping (FleetReport) -> Void) {
+    package func report(cacheEntries: Int, now: Instant, _ done: @escaping (FleetReport) -> Void) {
         guard redis.isInUse else {
-            return ownReport(membersFault: whyNotUsed, now: now).map(done) ?? ()
+            return ownReport(membersFault: whyNotUsed, cacheEntries: cacheEntries).map(done) ?? ()
         }
         readMembers(now: now) { [unowned self] records, redis in
-            guard let own, let status, let statistics else { return }
+            guard let own = own(cacheEntries), let status, let statistics else { return }
             // The records of other members are up to 10 s old.
             let others = records.filter { !$0.isThis }.compactMap { record -> FleetReport.Member? in
                 var member = FleetReport.Member(record: record.record)
@@ -63,16 +63,16 @@ extension FleetLink {
     }
 
     /// Reports the state that is known without Redis. Nil without [fleet].
-    package func ownReport(membersFault: String?, now: Instant) -> FleetReport? {
-        guard let own, let status, let statistics else { return nil }
+    package func ownReport(membersFault: String?, cacheEntries: Int) -> FleetReport? {
+        guard let own = own(cacheEntries), let status, let statistics else { return nil }
         return FleetReport(
             status, statistics, callMilliseconds: callTimes, members: [own], membersFault: membersFault)
     }
 
     /// This member's record for the other members.
-    var record: [UInt8] { own?.record ?? [] }
+    func record(cacheEntries: Int) -> [UInt8] { own(cacheEntries)?.record ?? [] }
 
-    private var own: FleetReport.Member? {
+    private func own(_ cacheEntries: Int) -> FleetReport.Member? {
         guard let settings, let host else { return nil }
         var own = FleetReport.Member(
             host, site: settings.site ?? "", version: programVersion, settings: fingerprint, isThis: true)
@@ -80,7 +80,7 @@ extension FleetLink {
         own.saved = Int(counts.answers + counts.awaited)
         (own.leases, own.alone) = (Int(counts.leases), Int(counts.alone))
         own.callMillisecondsP95 = callMilliseconds(95)
-        own.entriesInCache = countCacheEntries()
+        own.entriesInCache = cacheEntries
         return own
     }
 

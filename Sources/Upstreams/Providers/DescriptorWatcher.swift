@@ -39,7 +39,7 @@ extension HTTPClient {
     /// - Parameter timer: the owner's.
     package convenience init(on loop: EventLoop, _ timer: PartTimer) {
         let watcher = DescriptorWatcher(loop)
-        self.init(interest: watcher.update) { timer.changed() }
+        self.init(interest: watcher.update, timer: timer)
         watcher.onReady = { [unowned self] descriptor, readiness in
             socketReady(
                 descriptor, readable: readiness.contains(.readable), writable: readiness.contains(.writable),

@@ -371,7 +371,7 @@ package final class ProviderFetches: TimedPart {
     ) -> DialectError? {
         guard results.allSatisfy({ $0.failure?.otherNodeMayAnswer == true }) else { return nil }
         let failedEndpoints = request.earlier.failedEndpoints + [endpoint]
-        guard failedEndpoints.count < Bounds.maxAddressesPerRequest,
+        guard failedEndpoints.count < ProviderAddressChoice.maxAddressesPerRequest,
             let provider = provider(request.provider), !provider.isOutOfOrder,
             provider.hasEndpoint(otherThan: failedEndpoints)
         else { return nil }

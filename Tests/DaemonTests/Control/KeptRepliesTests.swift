@@ -27,7 +27,7 @@ struct KeptRepliesTests {
 
     @Test("the page with a nonce is made for each request")
     func nonce() throws {
-        let sampler = StatisticsSampler { _ in preconditionFailure("the page for people holds no figures") }
+        let sampler = StatisticsSampler(Outbox())
         let pages = ServedPages(sampler) { _ in preconditionFailure("the page for people holds no figures") }
         let request = PageRequest(method: "GET", path: Page.status.rawValue, host: "127.0.0.1")
         let replies = [0, 1].map { _ in pages.reply(to: request, now: Clock.now()) }

@@ -35,7 +35,7 @@ struct PendingFleetReportsTests {
 
     init() {
         pending = PendingFleetReports(
-            own: { [source] fault, _ in source.own(fault) }, read: { [source] _, done in source.read(done) })
+            own: { [source] in source.own($0) }, read: { [source] _, done in source.read(done) })
     }
 
     private func text(_ stream: ControlStream) -> String { String(decoding: stream.unsent, as: UTF8.self) }

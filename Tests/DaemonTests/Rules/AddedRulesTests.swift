@@ -77,8 +77,6 @@ struct AddedRulesTests {
     func restored() throws {
         let stand = try ResolvingStand()
         let rules = RuntimeRules(stand.outbox, nil)
-        var changes = 0
-        rules.onChange = { _ in changes += 1 }
         let text = """
             -\ta.example\tanswer=nodata
             1000\tover.example\tanswer=nodata
@@ -89,7 +87,8 @@ struct AddedRulesTests {
         let lost = rules.restore([AddedRules.noteNames[0]: text], .defaults, now: now)
         #expect(lost.map(\.description) == ["over.example", "gone.example"])
         #expect(rules.reports.map(\.name) == ["a.example", "closed.example"], "no other user may see the second one")
-        #expect(changes == 1)
+        let isReported = stand.outbox.take(.addedRules)
+        #expect(isReported)
         #expect(stand.logged().map(\.line.text).count == 2)
         let policy = Policy(.defaults, [], added: rules.rules)
         #expect(policy.upstreams(for: try #require(Name("www.closed.example"))) == .nothing(.removed))
@@ -101,13 +100,12 @@ struct AddedRulesTests {
     func settings() throws {
         let stand = try ResolvingStand()
         let rules = RuntimeRules(stand.outbox, nil)
-        var changes = 0
-        rules.onChange = { _ in changes += 1 }
         let provider = try #require(Settings.defaults.providers.first?.name)
         let (one, two) = (try #require(Name("a.example")), try #require(Name("b.example")))
         _ = try rules.add(one, ["resolver=\(provider)"], seconds: nil, .defaults, now: now)
         let report = try rules.add(two, ["answer=nodata"], seconds: 60, .defaults, now: now)
-        #expect(report.secondsLeft == 60 && changes == 2)
+        let isAddedReported = stand.outbox.take(.addedRules)
+        #expect(report.secondsLeft == 60 && isAddedReported)
         #expect(throws: Settings.Rule.WordsError.self) {
             try rules.add(two, ["resolver=vanished"], seconds: nil, .defaults, now: now)
         }
@@ -118,7 +116,10 @@ struct AddedRulesTests {
         others.providers.removeAll { $0.name == provider }
         rules.settingsChanged(to: others, now: now)
         #expect(rules.reports.map(\.name) == ["b.example"])
+        let isEarlyReported = stand.outbox.take(.addedRules)
+        #expect(!isEarlyReported, "who sets other settings renews the policy")
         #expect(rules.remove(two, now: now) && !rules.remove(two, now: now))
-        #expect(rules.nextDeadline == nil && changes == 3)
+        let isRemovalReported = stand.outbox.take(.addedRules)
+        #expect(rules.nextDeadline == nil && isRemovalReported)
     }
 }

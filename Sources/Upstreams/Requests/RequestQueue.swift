@@ -4,13 +4,14 @@
 // Invariants: a request is in one queue of its pool, and also in `all` from the time that it has a place there; it runs
 // if it has a place in both. Each step costs a logarithm, and one pass over the overdue requests of a full pool.
 
-package import DNSWire
+import DNSWire
+import Resolver
 
 package struct RequestQueue {
     /// Number of a request, given by the owner: small, as the tables have a row for each.
-    package typealias ID = FairQueue.ID
+    typealias ID = FairQueue.ID
 
-    package enum Step: Equatable, Sendable {
+    enum Step: Equatable, Sendable {
         case start(ID)
         /// The request gives its place to another one, and waits for the next.
         case suspend(ID)
@@ -21,7 +22,7 @@ package struct RequestQueue {
     }
 
     /// Result of a request that was started.
-    package enum End: Sendable {
+    enum End: Sendable {
         case answered
         case timedOut
         /// The request ended with any other result, or an unknown one.
@@ -79,8 +80,8 @@ package struct RequestQueue {
         /// Time after which a running request is overdue if the provider answers others.
         var overdueAfter: Duration {
             guard let p99 = latency.percentile99 else { return Bounds.hopelessAfter }
-            let multiple = Duration.milliseconds(p99 * Bounds.overdueFactor)
-            return min(max(multiple, Bounds.overdueFloor), Bounds.hopelessAfter)
+            let multiple = Duration.milliseconds(p99 * RequestQueue.overdueFactor)
+            return min(max(multiple, RequestQueue.overdueFloor), Bounds.hopelessAfter)
         }
 
         /// The request that gets the next place.
@@ -161,6 +162,24 @@ package struct RequestQueue {
         var until: Instant
     }
 
+    /// Requests to providers in flight. Each holds a socket or a stream and up to 30 KiB.
+    static let maxRequests = 1024
+    /// A running request is overdue after this multiple of the 99th percentile of the provider's answer times, not
+    /// below the second value, and at `Bounds.hopelessAfter`. Then it may have to give its place to another holder. A
+    /// name that its provider has to resolve rarely takes longer than the second value.
+    private static let overdueFactor = 3.0
+    private static let overdueFloor: Duration = .milliseconds(200)
+    /// An overdue request gives up its place as well after this time if the provider has answered nothing since: other
+    /// names show whether it still works.
+    private static let silenceAfter: Duration = .seconds(1)
+    /// Time for which a parent counts as hanging after a request for one of its names was given up while the provider
+    /// answered others. Names below such parents hold half of a provider's places.
+    private static let hangMemory: Duration = .seconds(10)
+    /// Maximum weight of a hanging parent (`Hang`).
+    private static let maxHangWeight = 8
+    /// Hanging parents that are remembered. Eviction beyond this number gives a parent no advantage.
+    private static let maxHangs = 1024
+
     private var all: FairQueue
     private var pools: [Pool] = []
     private var requests: [Request?] = []
@@ -173,39 +192,39 @@ package struct RequestQueue {
     package private(set) var displaced: UInt64 = 0
     package private(set) var expired: UInt64 = 0
 
-    package init(capacity: Int = Bounds.maxRequests) {
+    init(capacity: Int = RequestQueue.maxRequests) {
         all = FairQueue(capacity: capacity)
     }
 
-    package var runningCount: Int { all.heldCount }
-    package var waitingCount: Int { all.waitingCount + pools.reduce(0) { $0 + $1.waiting } }
+    var runningCount: Int { all.heldCount }
+    var waitingCount: Int { all.waitingCount + pools.reduce(0) { $0 + $1.waiting } }
 
     /// Whether requests wait for a place among these connections that more connections would help.
-    package func wantsMore(at pool: ProviderID) -> Bool { self.pool(pool).map { $0.usual.waitingCount > 0 } ?? false }
+    func wantsMore(at pool: ProviderID) -> Bool { self.pool(pool).map { $0.usual.waitingCount > 0 } ?? false }
 
     private func pool(_ id: ProviderID) -> Pool? { pools.first { $0.id == id } }
 
     /// When `next` may have a new step; nil if no request waits.
-    package var nextDeadline: Instant? {
+    var nextDeadline: Instant? {
         var earliest = ends.earliest
         for pool in pools { earliest = Instant.earliest(earliest, pool.checkAt) }
         return earliest
     }
 
     /// Whether names of this parent hang while the provider answers others.
-    package func hangs(_ parent: @autoclosure () -> Name, at pool: ProviderID, now: Instant) -> Bool {
+    func hangs(_ parent: @autoclosure () -> Name, at pool: ProviderID, now: Instant) -> Bool {
         // A look-up in an empty table hashes the name, too.
         !hangs.isEmpty && hangs[PoolName(pool: pool, parent: parent())].map { now < $0.until } ?? false
     }
 
     /// Whether names of this parent share no request with others, which would have to wait too.
-    package func isAskedAlone(_ parent: @autoclosure () -> Name, at pool: ProviderID, now: Instant) -> Bool {
+    func isAskedAlone(_ parent: @autoclosure () -> Name, at pool: ProviderID, now: Instant) -> Bool {
         hangs(parent(), at: pool, now: now)
             || !suspectUntil.isEmpty && suspectUntil[PoolName(pool: pool, parent: parent())].map { now < $0 } ?? false
     }
 
     /// Drops the state of removed pools.
-    package mutating func keep(_ kept: [ProviderID]) {
+    mutating func keep(_ kept: [ProviderID]) {
         pools.removeAll { !kept.contains($0.id) && $0.running + $0.waiting == 0 }
         hangs = hangs.filter { kept.contains($0.key.pool) }
         suspectUntil = suspectUntil.filter { kept.contains($0.key.pool) }
@@ -219,7 +238,7 @@ package struct RequestQueue {
     ///   - parents: the parents of all names of the request.
     ///   - places: concurrent requests that the connections of the pool carry now, and at most.
     ///   - until: end of the wait for a place.
-    package mutating func add(
+    mutating func add(
         _ id: ID, to pool: ProviderID, for holder: ShareHolder, parents: [Name] = [], places: (now: Int, most: Int),
         until: Instant, now: Instant
     ) {
@@ -232,7 +251,7 @@ package struct RequestQueue {
     }
 
     /// - Parameter places: concurrent requests that the connections of the pool carry now, and at most.
-    package mutating func set(_ places: (now: Int, most: Int), of id: ProviderID) { _ = setPlaces(places, of: id) }
+    mutating func set(_ places: (now: Int, most: Int), of id: ProviderID) { _ = setPlaces(places, of: id) }
 
     private mutating func setPlaces(_ places: (now: Int, most: Int), of id: ProviderID) -> Pool {
         if let pool = pool(id) {
@@ -246,12 +265,12 @@ package struct RequestQueue {
 
     /// Removes a parent whose names the request no longer serves. The request's end then says nothing about this
     /// parent.
-    package mutating func leave(_ id: ID, _ parent: Name) {
+    mutating func leave(_ id: ID, _ parent: Name) {
         if requests.indices.contains(id) { requests[id]?.parents.removeAll { $0 == parent } }
     }
 
     /// Ends a request, started or not. An unknown request is ignored.
-    package mutating func end(_ id: ID, _ end: End, now: Instant) {
+    mutating func end(_ id: ID, _ end: End, now: Instant) {
         guard requests.indices.contains(id), let request = requests[id] else { return }
         remove(id, request)
         guard let startedAt = request.startedAt else { return }
@@ -276,7 +295,7 @@ package struct RequestQueue {
     // MARK: steps
 
     /// Returns the next step; nil if there is none until `nextDeadline`, `add` or `end`.
-    package mutating func next(now: Instant) -> Step? {
+    mutating func next(now: Instant) -> Step? {
         if let id = ends.popDue(now) { return expire(id) }
         while true {
             if let id = all.take() { return start(id, now: now) }
@@ -321,7 +340,7 @@ package struct RequestQueue {
     /// answered. Sets when that may change.
     private func overdue(of pool: Pool, now: Instant) -> ID? {
         guard let waiting = pool.next else { return nil }
-        let limits = (pool.overdueAfter, max(pool.overdueAfter, Bounds.silenceAfter), Bounds.hopelessAfter)
+        let limits = (pool.overdueAfter, max(pool.overdueAfter, RequestQueue.silenceAfter), Bounds.hopelessAfter)
         var checkAt: Instant?
         for hangs in pool.usual.waitingCount > 0 ? [true, false] : [true] {
             var candidate = pool.running(after: nil, hangs: hangs)
@@ -353,7 +372,7 @@ package struct RequestQueue {
         let isSilent = answers.at.map { $0 < startedAt } ?? true
         if request.hangs != next.hangs || isHopeless && isSilent { return true }
         guard !isSameHolder(request.holder, next.holder) else { return false }
-        if isHopeless || isSilent && startedAt + Bounds.silenceAfter <= now { return true }
+        if isHopeless || isSilent && startedAt + RequestQueue.silenceAfter <= now { return true }
         if request.parents.allSatisfy({ answers.include(otherThan: $0, since: startedAt) }) { return true }
         return request.hangs ? pool.hanging.outweighs(id, waiting) : pool.usual.outweighs(id, waiting)
     }
@@ -387,7 +406,7 @@ package struct RequestQueue {
     }
 
     /// Lets a running request wait for another place.
-    package mutating func suspend(_ id: ID) {
+    mutating func suspend(_ id: ID) {
         guard requests.indices.contains(id), let request = requests[id] else { return }
         request.startedAt = nil
         all.remove(id)
@@ -428,11 +447,11 @@ package struct RequestQueue {
             }
             var hang = hangs[name] ?? Hang(until: now)
             let isNew = hang.until <= now
-            hang.weight = min(isNew ? 2 : hang.weight + 2, Bounds.maxHangWeight)
-            hang.until = now + Bounds.hangMemory
-            if hangs[name] == nil, hangs.count >= Bounds.maxHangs {
+            hang.weight = min(isNew ? 2 : hang.weight + 2, RequestQueue.maxHangWeight)
+            hang.until = now + RequestQueue.hangMemory
+            if hangs[name] == nil, hangs.count >= RequestQueue.maxHangs {
                 hangs = hangs.filter { now < $0.value.until }
-                guard hangs.count < Bounds.maxHangs else { return }
+                guard hangs.count < RequestQueue.maxHangs else { return }
             }
             hangs[name] = hang
             if isNew { move(name, toHanging: true) }
@@ -459,10 +478,10 @@ package struct RequestQueue {
     }
 
     private mutating func suspect(_ name: PoolName, now: Instant) {
-        if suspectUntil[name] == nil, suspectUntil.count >= Bounds.maxHangs {
+        if suspectUntil[name] == nil, suspectUntil.count >= RequestQueue.maxHangs {
             suspectUntil = suspectUntil.filter { now < $0.value }
-            guard suspectUntil.count < Bounds.maxHangs else { return }
+            guard suspectUntil.count < RequestQueue.maxHangs else { return }
         }
-        suspectUntil[name] = now + Bounds.hangMemory
+        suspectUntil[name] = now + RequestQueue.hangMemory
     }
 }

@@ -1,9 +1,10 @@
 // Selects the provider address to connect to. Stays with a working address, so that its connections are reused, and
 // changes if another one is clearly better. A value without clock; the same seed gives the same choices.
 
-package import DNSWire
+import DNSWire
+import Resolver
 
-package struct ProviderAddressChoice: Sendable {
+struct ProviderAddressChoice: Sendable {
     private struct Address: Sendable {
         var latency = LatencyEstimate()
         var breaker = CircuitBreaker()
@@ -19,6 +20,19 @@ package struct ProviderAddressChoice: Sendable {
     private var choices = 0
     private var current: Int
 
+    /// Limits of the usual answer time of a provider that a request must have left when it gets a place.
+    private static let queueFloor: Duration = .milliseconds(50)
+    private static let queueCeiling: Duration = .milliseconds(400)
+    /// An address without a reply after this multiple of its usual time, clamped to these limits, is doubted, and
+    /// another address is asked as well. The kernel retransmits unacknowledged data after 200 ms or more. A missing
+    /// acknowledgement after that rules out a single lost packet.
+    private static let silenceFactor = 3
+    private static let silenceFloor: Duration = .milliseconds(250)
+    private static let silenceCeiling: Duration = .milliseconds(1500)
+    /// Time without a reply after which an unmeasured address is doubted.
+    private static let silenceUnmeasured: Duration = .milliseconds(500)
+    /// Addresses of a provider that one request tries, one after the other.
+    static let maxAddressesPerRequest = 3
     /// One choice in this many tries another address. The provider's hedge protects the client from a bad one.
     private static let choicesPerExploration = 64
 
@@ -26,7 +40,7 @@ package struct ProviderAddressChoice: Sendable {
     ///   - count: the number of addresses, 1 or more; 0 counts as 1.
     ///   - fallbacks: number of addresses at the end that are used only if the others fail; 0 if it equals the count.
     ///   - seed: selects the first of the other addresses, so that not all daemons start with the same one.
-    package init(count: Int, fallbacks: Int = 0, seed: UInt64) {
+    init(count: Int, fallbacks: Int = 0, seed: UInt64) {
         addresses = Array(repeating: Address(), count: max(1, count))
         preferred = (1..<addresses.count).contains(fallbacks) ? addresses.count - fallbacks : addresses.count
         first = Int(seed % UInt64(preferred))
@@ -38,7 +52,7 @@ package struct ProviderAddressChoice: Sendable {
     /// - Parameters:
     ///   - origins: for each address, its index among the present addresses; nil: a new address.
     ///   - fallbackCount: number of addresses at the end that are used only if the others fail.
-    package func replaced(by origins: [Int?], fallbackCount: Int, seed: UInt64) -> ProviderAddressChoice {
+    func replaced(by origins: [Int?], fallbackCount: Int, seed: UInt64) -> ProviderAddressChoice {
         var new = ProviderAddressChoice(count: origins.count, fallbacks: fallbackCount, seed: seed)
         new.choices = choices
         for (index, origin) in origins.enumerated() {
@@ -50,7 +64,7 @@ package struct ProviderAddressChoice: Sendable {
     }
 
     /// Forgets measurements and failures. The reserve addresses stay.
-    package mutating func reset() {
+    mutating func reset() {
         addresses = Array(repeating: Address(), count: addresses.count)
         choices = 0
         current = first
@@ -58,7 +72,7 @@ package struct ProviderAddressChoice: Sendable {
 
     /// - Parameter isReachable: unreachable addresses are skipped unless all are unreachable.
     /// - Returns: the index of the address, from 0 up to the count.
-    package mutating func choose(where isReachable: (Int) -> Bool = { _ in true }, now: Instant) -> Int {
+    mutating func choose(where isReachable: (Int) -> Bool = { _ in true }, now: Instant) -> Int {
         choices += 1
         let chosen = next(isReachable, now)
         addresses[chosen].chosenAs = choices
@@ -67,7 +81,7 @@ package struct ProviderAddressChoice: Sendable {
     }
 
     /// Returns the addresses to try, in order, if the chosen one is silent.
-    package func others(
+    func others(
         than chosen: Int, where isReachable: (Int) -> Bool = { _ in true }, now: Instant
     ) -> [Int] {
         guard addresses.count > 1 else { return [] }
@@ -75,38 +89,38 @@ package struct ProviderAddressChoice: Sendable {
         let working = others.filter { !addresses[$0].breaker.isOpen(now) }.sorted { cost($0) < cost($1) }
         let failing = others.filter { addresses[$0].breaker.isOpen(now) }
             .sorted { addresses[$0].chosenAs < addresses[$1].chosenAs }
-        return Array((working + failing).prefix(Bounds.maxAddressesPerRequest - 1))
+        return Array((working + failing).prefix(Self.maxAddressesPerRequest - 1))
     }
 
     /// Returns the time without an acknowledgement after which the address counts as silent.
-    package func silence(of index: Int) -> Duration {
-        guard let expected = addresses[index].latency.expectedAnswerTime else { return Bounds.silenceUnmeasured }
-        return min(max(.milliseconds(expected) * Bounds.silenceFactor, Bounds.silenceFloor), Bounds.silenceCeiling)
+    func silence(of index: Int) -> Duration {
+        guard let expected = addresses[index].latency.expectedAnswerTime else { return Self.silenceUnmeasured }
+        return min(max(.milliseconds(expected) * Self.silenceFactor, Self.silenceFloor), Self.silenceCeiling)
     }
 
     /// Usual answer time at the address in use, clamped to the limits for the resolver's own waits.
-    package var usualLatency: Duration {
-        min(max(usualLatency(of: current), Bounds.queueFloor), Bounds.queueCeiling)
+    var usualLatency: Duration {
+        min(max(usualLatency(of: current), Self.queueFloor), Self.queueCeiling)
     }
 
     private func usualLatency(of index: Int) -> Duration {
-        addresses[index].latency.expectedAnswerTime.map { .milliseconds($0) } ?? Bounds.queueCeiling
+        addresses[index].latency.expectedAnswerTime.map { .milliseconds($0) } ?? Self.queueCeiling
     }
 
-    package mutating func answered(_ index: Int, after elapsed: Duration, now: Instant) {
+    mutating func answered(_ index: Int, after elapsed: Duration, now: Instant) {
         guard addresses.indices.contains(index) else { return }
         addresses[index].latency.measure(elapsed, now: now)
         addresses[index].breaker.answered()
     }
 
     /// Records that the address is unreachable, or is the wrong one.
-    package mutating func failed(_ index: Int, now: Instant) {
+    mutating func failed(_ index: Int, now: Instant) {
         guard addresses.indices.contains(index) else { return }
         addresses[index].breaker.failed(now: now)
     }
 
     /// Whether the address has failed since its last answer.
-    package func isFailing(_ index: Int) -> Bool { !addresses[index].breaker.isClosed }
+    func isFailing(_ index: Int) -> Bool { !addresses[index].breaker.isClosed }
 
     private mutating func next(_ isReachable: (Int) -> Bool, _ now: Instant) -> Int {
         guard addresses.count > 1 else { return 0 }

@@ -1,10 +1,11 @@
 // The choice of a provider's address.
 
 import DNSWire
+import Resolver
 import TestSupport
 import Testing
 
-@testable import Resolver
+@testable import Upstreams
 
 @Suite("Choice among addresses")
 struct ProviderAddressChoiceTests {

@@ -1,10 +1,11 @@
 // The requests that run, wait, and give up their places, on virtual time.
 
 import DNSWire
+import Resolver
 import TestSupport
 import Testing
 
-@testable import Resolver
+@testable import Upstreams
 
 @Suite("Request queue")
 struct RequestQueueTests {

@@ -2,21 +2,22 @@
 // that name, the server is excluded until a later check shows no loop. Only names with a token count, as any client may
 // ask for any other name.
 
-package import DNSWire
+import DNSWire
+import Resolver
 
 /// States of a nameserver:
 ///
 ///     asked --its token comes back--> left out --after a pause--> tried --the check ends--> asked
 ///                                        ^                          |
 ///                                        `----its token comes back--'
-package struct LoopChecks: Sendable {
-    package struct Check: Equatable, Sendable {
-        package let server: Nameserver
+struct LoopChecks: Sendable {
+    struct Check: Equatable, Sendable {
+        let server: Nameserver
         /// The question for the server. Its answer does not matter.
-        package let question: Question
+        let question: Question
     }
 
-    package enum Action: Equatable, Sendable {
+    enum Action: Equatable, Sendable {
         /// Ask the server, and report the end with any result to `checkFinished`.
         case ask(Check)
         /// The server forwards to this daemon.
@@ -47,30 +48,28 @@ package struct LoopChecks: Sendable {
 
     /// Lifetime of a token. A query in transit for longer than clients wait is lost. The limit also prevents later
     /// misuse of an observed token to have a server excluded.
-    package static let lifetime: Duration = .seconds(10)
+    static let lifetime: Duration = .seconds(10)
     /// Shortest and longest pause before an excluded server is checked again, as it may have been repaired. The pause
     /// varies: two daemons that forward to each other would otherwise always check at the same time.
-    package static let minPause: Duration = .seconds(60)
-    package static let maxPause: Duration = .seconds(90)
+    static let minPause: Duration = .seconds(60)
+    static let maxPause: Duration = .seconds(90)
     /// Returned questions that start a check. Two clients may ask the same at once, so one question is weak evidence. A
     /// check costs one query per server.
-    package static let suspiciousQuestions = 2
+    static let suspiciousQuestions = 2
     /// Minimum interval between checks because of returned questions, for networks in which many clients ask the same
     /// questions.
-    package static let checkInterval: Duration = .seconds(30)
+    static let checkInterval: Duration = .seconds(30)
     /// RFC 6761 section 6.5 has resolvers treat "example" like any name. ("invalid" and "test" are answered by
     /// systemd-resolved or unbound themselves, so a loop through these would stay hidden.)
     private static let suffix = "httpdnsd-loop.example"
 
-    package init() {}
-
     /// Servers that clients' questions may be sent to.
-    package var askable: [Nameserver] { servers.filter { $0.standing == .asked }.map(\.server) }
+    var askable: [Nameserver] { servers.filter { $0.standing == .asked }.map(\.server) }
 
-    package var looping: [Nameserver] { servers.filter { $0.standing != .asked }.map(\.server) }
+    var looping: [Nameserver] { servers.filter { $0.standing != .asked }.map(\.server) }
 
     /// When `timePassed` is due.
-    package var nextDeadline: Instant? {
+    var nextDeadline: Instant? {
         servers.compactMap { server in
             if case .omitted(let until) = server.standing { until } else { nil }
         }.min()
@@ -78,7 +77,7 @@ package struct LoopChecks: Sendable {
 
     /// Sets the servers and restarts all checks, as the path back to this daemon may have changed too. A server that
     /// was excluded must first show that it no longer forwards here.
-    package mutating func setServers(
+    mutating func setServers(
         _ servers: [Nameserver], now: Instant, randomness: inout some RandomNumberGenerator
     ) -> [Action] {
         let omitted = Set(looping)
@@ -87,7 +86,7 @@ package struct LoopChecks: Sendable {
     }
 
     /// Whether a client can know the question only from one of the servers. Such a token gets no reply.
-    package func isToken(_ question: Question, now: Instant) -> Bool { serverOfToken(question, now: now) != nil }
+    func isToken(_ question: Question, now: Instant) -> Bool { serverOfToken(question, now: now) != nil }
 
     private func serverOfToken(_ question: Question, now: Instant) -> Int? {
         servers.firstIndex { server in server.question == question && server.validUntil.map { now < $0 } ?? false }
@@ -97,7 +96,7 @@ package struct LoopChecks: Sendable {
     ///
     /// - Returns: nil for an ordinary question. The actions may be empty, because the forwarding server repeats the
     ///   query if it gets no reply.
-    package mutating func clientAsked(
+    mutating func clientAsked(
         _ question: Question, now: Instant, randomness: inout some RandomNumberGenerator
     ) -> [Action]? {
         guard let index = serverOfToken(question, now: now) else { return nil }
@@ -111,7 +110,7 @@ package struct LoopChecks: Sendable {
 
     /// Handles a client's question that equals a question of the daemon to a nameserver. This may be chance, so a check
     /// starts, at most once per `checkInterval`.
-    package mutating func questionReturned(now: Instant, randomness: inout some RandomNumberGenerator) -> [Action] {
+    mutating func questionReturned(now: Instant, randomness: inout some RandomNumberGenerator) -> [Action] {
         returnedQuestions += 1
         guard returnedQuestions >= LoopChecks.suspiciousQuestions else { return [] }
         if let suspectedAt, now < suspectedAt + LoopChecks.checkInterval { return [] }
@@ -121,7 +120,7 @@ package struct LoopChecks: Sendable {
 
     /// - Parameter isAnswered: the server sent an answer or a refusal. Silence proves nothing; the check is repeated
     ///   later.
-    package mutating func checkFinished(_ question: Question, isAnswered: Bool, now: Instant) -> [Action] {
+    mutating func checkFinished(_ question: Question, isAnswered: Bool, now: Instant) -> [Action] {
         guard let index = servers.firstIndex(where: { $0.question == question }), servers[index].standing == .tried
         else { return [] }
         guard isAnswered else {
@@ -132,7 +131,7 @@ package struct LoopChecks: Sendable {
         return [.takeBack(servers[index].server)]
     }
 
-    package mutating func timePassed(now: Instant, randomness: inout some RandomNumberGenerator) -> [Action] {
+    mutating func timePassed(now: Instant, randomness: inout some RandomNumberGenerator) -> [Action] {
         var actions: [Action] = []
         for index in servers.indices {
             guard case .omitted(let until) = servers[index].standing, until <= now else { continue }

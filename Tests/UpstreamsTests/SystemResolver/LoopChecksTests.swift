@@ -5,6 +5,8 @@ import Resolver
 import TestSupport
 import Testing
 
+@testable import Upstreams
+
 @Suite("Loop checks")
 struct LoopChecksTests {
     private let servers = [Nameserver(.v4(0xC000_0201)), Nameserver(.v4(0xC000_0202))]

@@ -1,13 +1,14 @@
 // Questions that a vendor counts for an account's bill, by cause, in the current day and month of UTC. One name and
 // address family is one question, as vendors count, even if a request carries several.
 
-package import DNSWire
+import DNSWire
+import Resolver
 
-package struct BilledQuestions: Equatable, Sendable {
-    package typealias Period = QuestionQuota.Period
+struct BilledQuestions: Equatable, Sendable {
+    typealias Period = QuestionQuota.Period
 
     /// How much of a quota is used. The raw values appear in statistics.
-    package enum QuotaLevel: String, Comparable, Sendable {
+    enum QuotaLevel: String, Comparable, Sendable {
         case free
         /// 80 % or more of the quota is used.
         case nearlyUsed = "nearly-used"
@@ -15,7 +16,7 @@ package struct BilledQuestions: Equatable, Sendable {
 
         private var order: Int { [.free, .nearlyUsed, .usedUp].firstIndex(of: self) ?? 0 }
 
-        package static func < (left: QuotaLevel, right: QuotaLevel) -> Bool { left.order < right.order }
+        static func < (left: QuotaLevel, right: QuotaLevel) -> Bool { left.order < right.order }
     }
 
     /// The questions since a period began.
@@ -50,33 +51,33 @@ package struct BilledQuestions: Equatable, Sendable {
     /// Maximum of one count: the sum over all causes does not overflow.
     private static let maxCount = Int.max / RequestCause.allCases.count
 
-    package init(unixMilliseconds: Int64) {
+    init(unixMilliseconds: Int64) {
         turn(to: unixMilliseconds)
     }
 
-    package func count(_ period: Period, _ cause: RequestCause) -> Int {
+    func count(_ period: Period, _ cause: RequestCause) -> Int {
         tallies[period]?.last?.counts[cause] ?? 0
     }
 
-    package func total(_ period: Period) -> Int {
+    func total(_ period: Period) -> Int {
         tallies[period]?.last?.counts.values.reduce(0, +) ?? 0
     }
 
     /// - Parameter used: the questions of all machines with the account; nil: those of this machine.
-    package func level(of quota: QuestionQuota, used: Int? = nil) -> QuotaLevel {
+    func level(of quota: QuestionQuota, used: Int? = nil) -> QuotaLevel {
         let used = used ?? total(quota.period)
         if used >= quota.questions { return .usedUp }
         return Double(used) >= Double(quota.questions) * BilledQuestions.warningShare ? .nearlyUsed : .free
     }
 
-    package mutating func add(_ count: Int, _ cause: RequestCause, unixMilliseconds: Int64) {
+    mutating func add(_ count: Int, _ cause: RequestCause, unixMilliseconds: Int64) {
         turn(to: unixMilliseconds)
         for period in Period.allCases { changeTallies(of: period) { $0.add(count, cause) } }
     }
 
     /// Adds earlier counts, such as those from before a restart. A period that only the earlier counts have gets the
     /// counts of the present period.
-    package mutating func add(_ earlier: BilledQuestions, unixMilliseconds: Int64) {
+    mutating func add(_ earlier: BilledQuestions, unixMilliseconds: Int64) {
         turn(to: unixMilliseconds)
         let own = self
         self = earlier
@@ -97,7 +98,7 @@ package struct BilledQuestions: Equatable, Sendable {
     /// Shows the counts of the period of this time. A period that follows another one begins with 0. A period before
     /// all others means that the clock was set back, or is not set yet: it begins with the counts shown last, so that
     /// no quota seems free.
-    package mutating func turn(to unixMilliseconds: Int64) {
+    mutating func turn(to unixMilliseconds: Int64) {
         for period in Period.allCases {
             let present = period.number(at: unixMilliseconds)
             var list = tallies[period, default: []]
@@ -127,7 +128,7 @@ package struct BilledQuestions: Equatable, Sendable {
 
     /// The text for the store: "day NUMBER CLIENT REFRESH HEDGE MEASUREMENT frozen day NUMBER ... month NUMBER ...", in
     /// the order of `tallies`.
-    package var text: String {
+    var text: String {
         Period.allCases.flatMap { period in
             tallies[period, default: []].map { tally in
                 let numbers = [tally.period] + RequestCause.allCases.map { tally.counts[$0] ?? 0 }
@@ -138,7 +139,7 @@ package struct BilledQuestions: Equatable, Sendable {
     }
 
     /// Returns nil for text that `text` cannot have written.
-    package init?(text: String) {
+    init?(text: String) {
         var words = text.split(separator: " ")[...]
         let nextNumber = {
             words.popFirst().flatMap { Int($0) }.flatMap { 0...BilledQuestions.maxCount ~= $0 ? $0 : nil }
@@ -171,7 +172,7 @@ extension BilledQuestions.Period {
     }
 
     /// Returns when the period of this time ends. Both times are in milliseconds since 1970.
-    package func end(after unixMilliseconds: Int64) -> Int64 {
+    func end(after unixMilliseconds: Int64) -> Int64 {
         let day = BilledQuestions.Period.day.number(at: unixMilliseconds)
         var next = day + 1
         if self == .month {
