@@ -1,5 +1,5 @@
 // Carries out a network change: serves another partition of the cache, renews connections and servers, then informs
-// the resolver, in this order. Makes no decisions.
+// the resolver, in this order. `NetworkChanges` has decided that the network has changed.
 
 import DNSWire
 import LinuxIO

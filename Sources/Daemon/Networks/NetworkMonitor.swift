@@ -1,5 +1,5 @@
-// Monitors the machine's network: feeds kernel tables and clocks to `NetworkChanges` and keeps the history of networks.
-// The caller of `takeActions` carries out the consequences of a change.
+// Monitors the machine's network: feeds kernel tables and clocks to `NetworkChanges`, finds the network among the known
+// ones, and keeps their history. The caller of `takeActions` carries out the consequences of a change.
 
 import Crypto
 import DNSWire

@@ -1,5 +1,5 @@
 // Known networks and the changes between them. Other modules keep state only for known networks; the rest is for
-// reports. Uses wall time, because it survives restarts. No decision depends on it.
+// reports. Uses wall time, because it survives restarts. No decision depends on this time.
 //
 // Invariants: `known` has each network once, the last used first, at most `NetworkBounds.maxKnown`. `changes` has the
 // latest first, at most `NetworkBounds.maxChanges`.
