@@ -90,14 +90,14 @@ package final class Upstreams {
         providers.reportExits()
     }
 
-    /// Takes an event that the resolver has got.
+    /// Takes an event of the outbox that the resolver gets.
     package func heard(_ event: Event) { fleet.heard(event) }
 
     /// Sends the requests of this turn; several share one write. Before, shares with the fleet what providers have
     /// answered.
     ///
     /// - Parameter shareable: returns the answer as other members may have it; nil: each member asks the provider.
-    package func flush(now: Instant, shareable: (Question, Answer, ProviderID) -> Answer?) {
+    package func send(now: Instant, shareable: (Question, Answer, ProviderID) -> Answer?) {
         fleet.share(now: now, by: providers, shareable)
         providers.flush(now: now)
     }

@@ -50,7 +50,8 @@ package enum Freshness: Equatable, Sendable {
 
 /// An answer with its age. Immutable. A class, because most questions pass a missing answer from function to function.
 package final class AgedAnswer: Equatable, Sendable {
-    package enum SourceClass: Sendable {
+    /// What decides how the answer ranks among others.
+    package enum SourceRank: Sendable {
         case provider
         case system
         /// A provider on another network than the current one.
@@ -60,20 +61,20 @@ package final class AgedAnswer: Equatable, Sendable {
     package let answer: RenderedAnswer
     package let ageMilliseconds: Int64
     package let lifetimeSeconds: UInt32
-    package let sourceClass: SourceClass
+    package let sourceRank: SourceRank
 
     package init(
-        _ answer: RenderedAnswer, ageMilliseconds: Int64, lifetimeSeconds: UInt32, sourceClass: SourceClass = .provider
+        _ answer: RenderedAnswer, ageMilliseconds: Int64, lifetimeSeconds: UInt32, sourceRank: SourceRank = .provider
     ) {
         self.answer = answer
         self.ageMilliseconds = ageMilliseconds
         self.lifetimeSeconds = lifetimeSeconds
-        self.sourceClass = sourceClass
+        self.sourceRank = sourceRank
     }
 
     package static func == (one: AgedAnswer, other: AgedAnswer) -> Bool {
         one.answer == other.answer && one.ageMilliseconds == other.ageMilliseconds
-            && one.lifetimeSeconds == other.lifetimeSeconds && one.sourceClass == other.sourceClass
+            && one.lifetimeSeconds == other.lifetimeSeconds && one.sourceRank == other.sourceRank
     }
 
     package func freshness(_ limits: Freshness.Limits) -> Freshness {
@@ -86,7 +87,7 @@ package final class AgedAnswer: Equatable, Sendable {
     /// any age is usable, unless the limits disable stale answers. A negative one never is.
     package func isUsable(_ limits: Freshness.Limits) -> Bool {
         let freshness = freshness(limits)
-        guard sourceClass == .otherNetwork else { return freshness == .stale }
+        guard sourceRank == .otherNetwork else { return freshness == .stale }
         return freshness != .gone && !answer.isNegative && limits.maxAgeSeconds > 0
     }
 }

@@ -138,12 +138,12 @@ final class FlightRecorder {
     }
 
     /// An abandoned fetch may still report its end, which is ignored here.
-    private func ended(_ id: FetchID, _ outcome: FlightWord, now: Instant) {
+    private func ended(_ id: FetchID, _ outcome: @autoclosure () -> FlightWord, now: Instant) {
         guard let fetch = fetches.removeValue(forKey: id) else { return }
         var event = event(.fetchEnded, fetch.question.name, now: now)
         event.type = fetch.question.type
         event.upstream = fetch.upstream
-        event.outcome = outcome
+        event.outcome = outcome()
         event.microseconds = UInt32(clamping: fetch.begunAt.duration(to: now).microsecondsRoundedUp)
         records.ofMainThread.record(event)
     }

@@ -38,7 +38,7 @@ struct CachedAnswers: KnownAnswers {
         return entries(of: question).lazy.map { entry in
             AgedAnswer(
                 entry.answer, ageMilliseconds: nowMilliseconds - entry.storedAtMilliseconds,
-                lifetimeSeconds: entry.lifetimeSeconds, sourceClass: entry.sourceClass.ofAgedAnswer)
+                lifetimeSeconds: entry.lifetimeSeconds, sourceRank: entry.sourceClass.rank)
         }.first { $0.freshness(limits) != .gone }
     }
 

@@ -94,7 +94,7 @@ final class ResolvingLoop: TimedPart {
     /// Sends the replies and requests that the events brought about.
     func send(now: Instant) {
         sendReplies()
-        upstreams.flush(now: now) { question, answer, provider in
+        upstreams.send(now: now) { question, answer, provider in
             inPlace { $0.shareable(question, answer, from: provider) }
         }
     }

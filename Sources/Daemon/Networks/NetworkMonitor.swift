@@ -101,7 +101,8 @@ final class NetworkMonitor {
 
     func advertisedPrefixes(now: Instant) -> [NAT64Prefix] { tables.advertisedPrefixes(now: now) }
 
-    /// Whether something has happened since the owner followed the network last.
+    /// False if nothing can have changed since the owner followed the network last. Advertised prefixes end without an
+    /// event.
     var hasNews: Bool { isReachUnread || !actions.isEmpty || tables.hasAdvertisedPrefixes }
 
     /// True if the routes or the NAT64 prefixes have changed since the last call.

@@ -51,7 +51,7 @@ struct PendingProbe {
     private var findings: [Finding] = []
 
     private enum Phase {
-        /// Addresses seen at the last look: A and AAAA answers do not arrive together.
+        /// Addresses seen at the last check: A and AAAA answers do not arrive together.
         case lookingUp(seen: Set<ProbeTarget>, nextCheck: Instant, until: Instant)
         /// The addresses wait for results, in the order in which they became known.
         case waiting([ProbeTarget], until: Instant)

@@ -136,7 +136,8 @@ extension Metric {
         .counter(
             "system.stood_in", "Lookups that the system resolver answered in place of the providers, by reason.",
             by: "reason"
-        ) { reading in byName { (reason: SubstituteReason) in reading.resolving.resolver.substituteCount(for: reason) } },
+        ) { reading in byName { (reason: SubstituteReason) in reading.resolving.resolver.substituteCount(for: reason) }
+        },
         .counter("system.refused_exchanges", "Queries not sent because too many sockets to nameservers were open.") {
             $0.resolving.upstreams.system.counts.refusedExchanges
         },

@@ -9,36 +9,36 @@ package final class ExpiredAnswer: Equatable, Sendable {
     package let extendedError: ExtendedError
     /// The stale limit. It may pass while upstreams are asked or the machine sleeps.
     let usableUntil: Instant
-    let sourceClass: AgedAnswer.SourceClass
+    let sourceRank: AgedAnswer.SourceRank
 
     init(
-        answer: RenderedAnswer, extendedError: ExtendedError, usableUntil: Instant, sourceClass: AgedAnswer.SourceClass
+        answer: RenderedAnswer, extendedError: ExtendedError, usableUntil: Instant, sourceRank: AgedAnswer.SourceRank
     ) {
         self.answer = answer
         self.extendedError = extendedError
         self.usableUntil = usableUntil
-        self.sourceClass = sourceClass
+        self.sourceRank = sourceRank
     }
 
     package static func == (one: ExpiredAnswer, other: ExpiredAnswer) -> Bool {
         one.answer == other.answer && one.extendedError == other.extendedError
-            && one.usableUntil == other.usableUntil && one.sourceClass == other.sourceClass
+            && one.usableUntil == other.usableUntil && one.sourceRank == other.sourceRank
     }
 
     /// - Parameter answer: with the TTLs of an expired answer.
     func with(_ answer: RenderedAnswer) -> ExpiredAnswer {
-        ExpiredAnswer(answer: answer, extendedError: extendedError, usableUntil: usableUntil, sourceClass: sourceClass)
+        ExpiredAnswer(answer: answer, extendedError: extendedError, usableUntil: usableUntil, sourceRank: sourceRank)
     }
 
     /// Returns the answer as it may be used after a network change; nil for system resolver answers and negative
     /// answers, which never cross networks.
     var onOtherNetwork: ExpiredAnswer? {
-        guard sourceClass != .system, !answer.isNegative else { return nil }
+        guard sourceRank != .system, !answer.isNegative else { return nil }
         return ExpiredAnswer(
-            answer: answer, extendedError: extendedError, usableUntil: usableUntil, sourceClass: .otherNetwork)
+            answer: answer, extendedError: extendedError, usableUntil: usableUntil, sourceRank: .otherNetwork)
     }
 
-    func cause(_ cause: StaleCause) -> StaleCause { sourceClass == .otherNetwork ? .otherNetwork : cause }
+    func cause(_ cause: StaleCause) -> StaleCause { sourceRank == .otherNetwork ? .otherNetwork : cause }
 }
 
 /// Reason for serving an expired answer. The raw values appear in statistics.

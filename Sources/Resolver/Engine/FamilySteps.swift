@@ -32,7 +32,7 @@ extension Resolver {
         else { return false }
         let answer = Answer(records: records)
         let isOutranked =
-            aged.sourceClass == .system && expired?.sourceClass == .provider
+            aged.sourceRank == .system && expired?.sourceRank == .provider
             && !state.verification.isVerified(preferred, answer)
         return !isOutranked && state.verification.hasUsableAddress(preferred, answer)
     }

@@ -26,7 +26,7 @@ extension Resolver {
         redirect(now: now) { $0.policy.changeAll { $0.exceptions = names } }
     }
 
-    /// Withdraws the answers that stood in for providers, since they may lead to the portal, and forgets the refusals
+    /// Withdraws the substitutes for providers' answers, since they may lead to the portal, and forgets the refusals
     /// that it may have forged. Mismatched verdicts stay.
     private mutating func portalEnded(now: Instant) {
         routePortalNames(now: now)

@@ -194,7 +194,7 @@ package struct Resolver {
     }
 
     /// Whether there is an expired answer that was learned on this network.
-    func isOwn(_ expired: ExpiredAnswer?) -> Bool { expired.map { $0.sourceClass != .otherNetwork } ?? false }
+    func isOwn(_ expired: ExpiredAnswer?) -> Bool { expired.map { $0.sourceRank != .otherNetwork } ?? false }
 
     /// Replies after a recent failure: the expired answer, else the operator's fallback, else the error.
     private mutating func replyInsteadOfAsking(

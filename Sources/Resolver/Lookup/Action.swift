@@ -9,7 +9,7 @@ package enum Action: Equatable, Sendable {
     /// Ask a provider as a background measurement; report `fetchFinished` under this ID. The answer goes to no client.
     /// Its time is measured, and it is compared if the provider is a shadow.
     case shadow(FetchID, Question, ProviderID)
-    /// End the fetch: its result is no longer wanted.
+    /// End the fetch: its result is not needed any more.
     case abandon(FetchID)
     /// Cache this answer with the TTLs given.
     ///

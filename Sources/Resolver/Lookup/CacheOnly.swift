@@ -17,7 +17,7 @@ extension ResolverState {
 extension ExpiredAnswer {
     fileprivate var ofCacheOnly: ExpiredAnswer {
         ExpiredAnswer(
-            answer: answer, extendedError: extendedError.ofCacheOnly, usableUntil: usableUntil, sourceClass: sourceClass
+            answer: answer, extendedError: extendedError.ofCacheOnly, usableUntil: usableUntil, sourceRank: sourceRank
         )
     }
 }

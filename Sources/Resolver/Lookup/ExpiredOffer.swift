@@ -29,11 +29,11 @@ struct ExpiredOffer {
 
     /// When the answer is given. An answer from another network waits until this network's upstreams had their time.
     var dueAt: Instant {
-        answer?.sourceClass == .otherNetwork ? max(at, startedAt + Bounds.otherNetworkPatience) : at
+        answer?.sourceRank == .otherNetwork ? max(at, startedAt + Bounds.otherNetworkPatience) : at
     }
 
     /// The answer, if it is from the current network.
-    var own: ExpiredAnswer? { answer.flatMap { $0.sourceClass == .otherNetwork ? nil : $0 } }
+    var own: ExpiredAnswer? { answer.flatMap { $0.sourceRank == .otherNetwork ? nil : $0 } }
 
     /// A client joined a refresh, so the timeout began later than the lookup.
     var hasJoinedLate: Bool { at > startedAt + clientTimeout }

@@ -276,7 +276,7 @@ struct Lookup {
         expired.dropTooOld(now)
         if expired.own == nil, let cached { hold(cached) }
         // The cache gave this client no provider's answer, so none outranks the system resolver's.
-        if expired.answer?.sourceClass != .provider { hasProviderRecords = false }
+        if expired.answer?.sourceRank != .provider { hasProviderRecords = false }
         // A refresh does not ask throttled providers. They are asked for a client, so the full timeout begins now.
         if isRefresh, waiters.isEmpty, providers.hasThrottled { expired.restartTimeout(now) }
         if expired.answer != nil {
@@ -521,7 +521,7 @@ struct Lookup {
     }
 
     private var mayAskLastResort: Bool {
-        // After settling, the clients have an answer.
+        // After the system resolver's answer was given, the clients have one.
         isAsking && hasClients && !failures.lacksRoom && !failures.isAboutName && providers.mayAskLastResort
     }
 

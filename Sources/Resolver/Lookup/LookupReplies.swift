@@ -237,7 +237,7 @@ extension Lookup {
 
     /// Whether a provider's answer is cached that clients may get, fresh or expired.
     var isProvidersCached: Bool {
-        expired.answer?.sourceClass == .provider || hasProviderRecords && isRefreshAlone
+        expired.answer?.sourceRank == .provider || hasProviderRecords && isRefreshAlone
     }
 
     /// Updates `systemIsOutranked` after an event: a probe may have verified the answer meanwhile.

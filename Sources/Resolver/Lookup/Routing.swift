@@ -4,7 +4,8 @@
 import DNSWire
 import PublicSuffix
 
-/// A question with what the settings and the local names say about its name. It is made when the question enters.
+/// A question with what the settings and the local names say about its name. Valid within the event in which it is
+/// made: a later one may change settings, leases or hosts files.
 struct RoutedQuestion {
     let question: Question
     let policy: NamePolicy

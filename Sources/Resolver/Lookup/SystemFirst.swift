@@ -53,7 +53,7 @@ extension Lookup {
 
     /// A provider's records, fresh or expired, outrank "no such name" and "no data".
     private var hasProvidersRecords: Bool {
-        if let expired = expired.own { return expired.sourceClass == .provider && !expired.answer.isNegative }
+        if let expired = expired.own { return expired.sourceRank == .provider && !expired.answer.isNegative }
         return isRefresh && hasProviderRecords
     }
 }

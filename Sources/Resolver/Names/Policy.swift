@@ -296,7 +296,7 @@ struct NamePolicy {
         return ExpiredAnswer(
             answer: aged.answer.withEveryTTL(stale.answerTTLSeconds),
             extendedError: aged.answer.responseCode == .noSuchName ? .staleNoSuchName : .staleAnswer,
-            usableUntil: now + .milliseconds(wholeSeconds * 1000 - aged.ageMilliseconds), sourceClass: aged.sourceClass)
+            usableUntil: now + .milliseconds(wholeSeconds * 1000 - aged.ageMilliseconds), sourceRank: aged.sourceRank)
     }
 
     /// Returns the operator's fallback addresses, used when every upstream and every expired answer has failed. Nil for

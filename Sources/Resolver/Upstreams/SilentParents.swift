@@ -16,7 +16,6 @@ struct SilentParents {
 
     private var waits: [Name: Wait] = [:]
 
-    var isEmpty: Bool { waits.isEmpty }
     /// Whether two names of any parent waited in vain.
     var isAnyKnown: Bool { !waits.isEmpty && waits.values.contains { $0.isOfTwoNames } }
 

@@ -46,7 +46,7 @@ import Synchronization
         unsafe shards.deallocate()
     }
 
-    /// Stores an answer for `lifetimeSeconds`. It replaces an older answer of the same sourceClass; a provider's answer
+    /// Stores an answer for `lifetimeSeconds`. It replaces an older answer of its source class. A provider's answer
     /// also replaces the system resolver's substitute, which could outlive it and be served as fresh. An answer larger
     /// than a whole shard is not stored.
     package func store(
@@ -135,7 +135,7 @@ import Synchronization
                 guard table.freshness(entry, nowMilliseconds: nowMilliseconds, limits: limits()) == .stale else {
                     continue
                 }
-                return table.copy(entry, sourceClass: sourceClass.ofAgedAnswer, nowMilliseconds: nowMilliseconds)
+                return table.copy(entry, sourceRank: sourceClass.rank, nowMilliseconds: nowMilliseconds)
             }
             return nil
         }
@@ -155,7 +155,7 @@ import Synchronization
             for partition in partitions {
                 key.partition = partition
                 guard let entry = table.find(key) else { continue }
-                let answer = table.copy(entry, sourceClass: .otherNetwork, nowMilliseconds: nowMilliseconds)
+                let answer = table.copy(entry, sourceRank: .otherNetwork, nowMilliseconds: nowMilliseconds)
                 if answer.isUsable(limits()) { return answer }
             }
             return nil
@@ -216,7 +216,7 @@ import Synchronization
 }
 
 extension SourceClass {
-    package var ofAgedAnswer: AgedAnswer.SourceClass {
+    package var rank: AgedAnswer.SourceRank {
         switch self {
         case .provider: .provider
         case .system: .system

@@ -109,12 +109,12 @@ import LinuxIO
     }
 
     /// Returns a copy of the answer. Counts no hit.
-    func copy(_ entry: UInt32, sourceClass: AgedAnswer.SourceClass, nowMilliseconds: Int64) -> AgedAnswer {
+    func copy(_ entry: UInt32, sourceRank: AgedAnswer.SourceRank, nowMilliseconds: Int64) -> AgedAnswer {
         let slot = unsafe slots[Int(entry)]
         let answer = unsafe slot.withReplyBody { unsafe RenderedAnswer(copying: $0, isNegative: slot.isNegative) }
         return unsafe AgedAnswer(
             answer, ageMilliseconds: slot.ageMilliseconds(nowMilliseconds), lifetimeSeconds: slot.lifetimeSeconds,
-            sourceClass: sourceClass)
+            sourceRank: sourceRank)
     }
 
     /// Hands the entry's bytes and age to `body`, which must not keep them.

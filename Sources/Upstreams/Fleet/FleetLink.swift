@@ -123,17 +123,15 @@ package final class FleetLink: TimedPart {
         let events = isBusy ? unshared : []
         unshared.removeAll()
         for event in events {
-            switch event {
-            case .fetchFinished(let id, let result):
-                guard let request = requests.removeValue(forKey: id.number) else { continue }
+            if case .fetchFinished(let id, let result) = event,
+                let request = requests.removeValue(forKey: id.number)
+            {
                 share(result, of: request, shareable, now: now)
-            case .volunteered(let question, let answer, let id):
-                guard let provider = providers.provider(id), let answer = shareable(question, answer, id) else {
-                    continue
-                }
+            } else if case .volunteered(let question, let answer, let id) = event,
+                let provider = providers.provider(id), let answer = shareable(question, answer, id)
+            {
                 let fetch = fetch(question, provider)
                 if fetch.isShareable { member.volunteered(answer, fetch, now: now) }
-            default: continue
             }
             carryOut(now: now)
         }
@@ -269,6 +267,8 @@ package final class FleetLink: TimedPart {
 
     /// Tells the other members about this one.
     package func announce(cacheEntries: Int, now: Instant) {
+        // Redis may have been given up since the presence was due.
+        guard inPlace({ $0.isPresenceDue(now) }) else { return }
         member.announce(record(cacheEntries: cacheEntries), now: now)
         carryOut(now: now)
     }

@@ -33,7 +33,7 @@ package struct RequestQueue {
     private final class Request {
         let pool: Pool
         let holder: ShareHolder
-        /// Parents of the names that are still wanted, each once; more than one in a shared request.
+        /// Parents of the names that are not abandoned, each once; more than one in a shared request.
         var parents: [Name]
         /// End of the wait for a place.
         let until: Instant

@@ -7,9 +7,9 @@ import Resolver
 
 /// States of a nameserver:
 ///
-///     asked --its token comes back--> left out --after a pause--> tried --the check ends--> asked
-///                                        ^                          |
-///                                        `----its token comes back--'
+///     asked --its token comes back--> omitted --after a pause--> tried --the check ends--> asked
+///                                        ^                         |
+///                                        `---its token comes back--'
 struct LoopChecks: Sendable {
     struct Check: Equatable, Sendable {
         let server: Nameserver

@@ -32,7 +32,7 @@ struct PlaceTests {
         let record = ResourceRecord(owner: question.name, address: .v4(0x0808_0808), ttlSeconds: 60)
         let aged = AgedAnswer(
             RenderedAnswer(Answer(records: [record]), to: question), ageMilliseconds: 90_000, lifetimeSeconds: 60,
-            sourceClass: .provider)
+            sourceRank: .provider)
         resolver.handle(
             .asked(question, Waiter(9)), now: .testStart + .seconds(1), given: GivenAnswers(expiredAnswer: aged),
             actions: &actions)

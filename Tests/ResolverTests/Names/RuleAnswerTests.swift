@@ -180,7 +180,7 @@ struct RuleAnswerTests {
         for answer in answers {
             let expired = ExpiredAnswer(
                 answer: RenderedAnswer(answer, to: target), extendedError: .staleAnswer, usableUntil: now,
-                sourceClass: .provider)
+                sourceRank: .provider)
             let behind = try expired.behind([link], from: alias, to: target)
             #expect(behind.answer == RenderedAnswer(answer.behind([link]), to: alias))
             #expect(behind.answer.responseCode == answer.responseCode)

@@ -160,12 +160,12 @@ struct ScenarioCache: KnownAnswers {
     }
 
     private func aged(
-        _ entry: Entry, _ question: Question, _ now: Instant, _ sourceClass: AgedAnswer.SourceClass = .provider
+        _ entry: Entry, _ question: Question, _ now: Instant, _ sourceRank: AgedAnswer.SourceRank = .provider
     ) -> AgedAnswer {
         AgedAnswer(
             RenderedAnswer(entry.answer.remarked(nil), to: question),
             ageMilliseconds: Int64(((now - entry.storedAt) / .milliseconds(1)).rounded(.down)),
-            lifetimeSeconds: entry.answer.ttlSeconds, sourceClass: sourceClass)
+            lifetimeSeconds: entry.answer.ttlSeconds, sourceRank: sourceRank)
     }
 }
 

@@ -31,12 +31,11 @@ struct SimulatedCache: KnownAnswers {
         var wasDue = false
         var isAwaited = false
 
-        func aged(_ question: Question, _ now: Instant, _ sourceClass: AgedAnswer.SourceClass = .provider) -> AgedAnswer
-        {
+        func aged(_ question: Question, _ now: Instant, _ sourceRank: AgedAnswer.SourceRank = .provider) -> AgedAnswer {
             AgedAnswer(
                 RenderedAnswer(answer, to: question),
                 ageMilliseconds: Int64(storedAt.duration(to: now) / .milliseconds(1)),
-                lifetimeSeconds: answer.ttlSeconds, sourceClass: sourceClass)
+                lifetimeSeconds: answer.ttlSeconds, sourceRank: sourceRank)
         }
     }
 

@@ -166,9 +166,9 @@ struct Simulation {
                 return
             }
             let limits = Freshness.Limits(maxAgeSeconds: 0)
-            let isProviders = cache.known(question, within: limits, now: now)?.sourceClass == .provider
+            let isProviders = cache.known(question, within: limits, now: now)?.sourceRank == .provider
             let hasPreferred = cache.known(preferred, within: limits, now: now).map {
-                !$0.answer.isNegative && !(isProviders && $0.sourceClass == .system)
+                !$0.answer.isNegative && !(isProviders && $0.sourceRank == .system)
             }
             try account.require(hasPreferred != true, "\(question) has an answer beside the preferred one")
         }
@@ -417,7 +417,7 @@ struct Simulation {
             try probes.check(question, answer)
             if changesNetworks { try networks.check(question, answer) }
         case .replyExpired(let waiter, let expired, let cause):
-            let question = try account.repliedExpired(waiter, expired.sourceClass, cause, policy.of, now: now)
+            let question = try account.repliedExpired(waiter, expired.sourceRank, cause, policy.of, now: now)
             if changesNetworks { try networks.check(question, expired, cause) }
             let mayBeNegative = question.name == Name("n1.example")
             try account.require(

@@ -358,7 +358,7 @@ struct SimulationAccount {
     /// required upstream was queried by then. The system resolver does not count, and neither do lookups whose
     /// upstreams or hosts file changed. The time after a complete failure (`recheck`) is exempt.
     mutating func repliedExpired(
-        _ waiter: Waiter, _ sourceClass: AgedAnswer.SourceClass, _ cause: StaleCause, _ policyOf: (Name) -> NamePolicy,
+        _ waiter: Waiter, _ sourceRank: AgedAnswer.SourceRank, _ cause: StaleCause, _ policyOf: (Name) -> NamePolicy,
         now: Instant
     ) throws -> Question {
         let kept = debts[waiter]?.expired

@@ -38,7 +38,7 @@ struct NetworkPartitionTests {
         let found = cache.lastResort(
             question, within: limits, partitions: partitions, nowMilliseconds: seconds * 1000)
         guard let found else { return nil }
-        #expect(found.sourceClass == .otherNetwork && found.lifetimeSeconds == 60)
+        #expect(found.sourceRank == .otherNetwork && found.lifetimeSeconds == 60)
         return try found.answer.records(of: question).first?.data.last
     }
 
@@ -79,7 +79,7 @@ struct NetworkPartitionTests {
         store(1, on: Self.here, .system)
         let expired = {
             cache.expired(
-                question, within: Self.limits, partition: Self.here, nowMilliseconds: 100_000)?.sourceClass
+                question, within: Self.limits, partition: Self.here, nowMilliseconds: 100_000)?.sourceRank
         }
         #expect(expired() == .system)
         store(1, on: Self.here)

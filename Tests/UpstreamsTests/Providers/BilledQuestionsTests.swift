@@ -148,7 +148,7 @@ struct BilledQuestionsTests {
     @Test("a quota's whole range is counted, stored and read")
     func range() {
         var questions = counted(1_000_000_000_000)
-        #expect(questions.level(of: .init(questions: 1_000_000_000_000, period: .month)) == .usedUp)
+        #expect(questions.level(of: .init(1_000_000_000_000, per: .month)) == .usedUp)
         questions.add(.max, .client, unixMilliseconds: Self.noon)
         questions.add(1, .refresh, unixMilliseconds: Self.noon)
         for cause in RequestCause.allCases { questions.add(.max, cause, unixMilliseconds: Self.noon) }
@@ -191,9 +191,9 @@ struct BilledQuestionsTests {
 
     @Test("a quota is nearly used from 80 % and used up from 100 % on")
     func levels() {
-        let levels = [79, 80, 99, 100, 101].map { counted($0).level(of: .init(questions: 100, period: .month)) }
+        let levels = [79, 80, 99, 100, 101].map { counted($0).level(of: .init(100, per: .month)) }
         #expect(levels == [.free, .nearlyUsed, .nearlyUsed, .usedUp, .usedUp])
-        #expect(counted(1).level(of: .init(questions: 1, period: .day)) == .usedUp)
-        #expect(counted(0).level(of: .init(questions: 1, period: .day)) == .free)
+        #expect(counted(1).level(of: .init(1, per: .day)) == .usedUp)
+        #expect(counted(0).level(of: .init(1, per: .day)) == .free)
     }
 }

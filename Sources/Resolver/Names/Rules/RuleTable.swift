@@ -123,7 +123,7 @@ package struct RuleTable: Equatable, Sendable {
     private let lists: [Listed]
     /// The rules with lists, by index.
     private let ruleOfIndex: [Int: Rule]
-    /// A rule has a `family`. Without one, no question pays for a look-up.
+    /// A rule has a `family`. Without one, no entry of the cache is looked at for it.
     let hasFamilies: Bool
     /// A rule has an `answer`.
     let hasAnswers: Bool
