@@ -175,8 +175,7 @@ struct ControlCommands {
         guard let endpoint = provider.endpoints.first else { throw Refusal(provider.unresolved) }
         let stream = ControlStream(wantsJSON: request.wantsJSON)
         let test = ProviderTest(
-            provider, at: endpoint, resolving.upstreams.providers, pending.tests.timer, stream,
-            wantsJSON: request.wantsJSON)
+            provider, at: endpoint, resolving.upstreams.providers, pending.tests.timer, stream)
         guard pending.tests.begin(test, now: now) else {
             throw Refusal("\(ProviderTests.maxRunning) tests are running; wait for one to end")
         }

@@ -27,10 +27,10 @@ final class ControlStream {
     /// The longest time that data waits without the client reading any of it; nil if `silence` suffices.
     let patience: Duration?
     /// The client wants lines of JSON, else text.
-    private let wantsJSON: Bool
+    let wantsJSON: Bool
 
     init(
-        wantsJSON: Bool = false, silence: Duration? = ControlStream.usualSilence, patience: Duration? = nil,
+        wantsJSON: Bool, silence: Duration? = ControlStream.usualSilence, patience: Duration? = nil,
         maxUnsentBytes: Int = ControlStream.usualUnsentBytes
     ) {
         self.wantsJSON = wantsJSON

@@ -16,10 +16,11 @@ extension ControlCommands {
         let stream = ControlStream(wantsJSON: request.wantsJSON)
         reload { result in
             switch result {
-            case .success(let report): stream.send(report)
+            case .success(let report):
+                stream.send(report)
+                stream.finish()
             case .failure(let fault): stream.finish(.notReloaded(fault.complaints))
             }
-            stream.finish()
         }
         return .stream(stream)
     }

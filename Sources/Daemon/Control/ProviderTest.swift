@@ -18,7 +18,6 @@ final class ProviderTest {
     private var clock: ServerClock
     private let endpoint: HTTPEndpoint
     private let stream: ControlStream
-    private let wantsJSON: Bool
     private var steps: [Step]
     private var requestID: TransferID?
     /// The timer of the tests that run.
@@ -56,7 +55,7 @@ final class ProviderTest {
 
     init(
         _ provider: Provider, at endpoint: HTTPEndpoint, _ fetches: ProviderFetches, _ timer: PartTimer,
-        _ stream: ControlStream, wantsJSON: Bool
+        _ stream: ControlStream
     ) {
         self.provider = provider
         self.timer = timer
@@ -64,7 +63,6 @@ final class ProviderTest {
         self.endpoint = endpoint
         self.fetches = fetches
         self.stream = stream
-        self.wantsJSON = wantsJSON
         let names = ProviderTest.testNames.compactMap { Name($0) }
         let families = [RecordType.a, .aaaa].filter { provider.dialect.supports($0) }
         let question = Question(names[0], .a)
@@ -87,7 +85,7 @@ final class ProviderTest {
     }
 
     func begin(now: Instant) {
-        if !wantsJSON {
+        if !stream.wantsJSON {
             stream.send("\(provider.name) (\(provider.dialectName)) at \(endpoint.address)\n")
         }
         nextDeadline = now
@@ -156,8 +154,9 @@ final class ProviderTest {
     private func finish() {
         if hasFailed {
             stream.refuse("provider \(provider.name) failed the test")
+        } else {
+            stream.finish()
         }
-        stream.finish()
         isDone = true
     }
 

@@ -78,8 +78,8 @@ final class QueryWatches: TimedPart {
             throw Refusal(
                 "unprivileged users have \(QueryWatches.maxWatchesOfUsers) watches running; wait for one to end")
         }
-        let stream = ControlStream(silence: nil, patience: QueryWatches.patience)
-        watches.append(QueryWatch(pattern, showsClients: showsClients, wantsJSON: wantsJSON, by: userID, to: stream))
+        let stream = ControlStream(wantsJSON: wantsJSON, silence: nil, patience: QueryWatches.patience)
+        watches.append(QueryWatch(pattern, showsClients: showsClients, by: userID, to: stream))
         stream.onGone = { [weak self, unowned stream] in self?.watches.removeAll { $0.stream === stream } }
         keepLooking(now: now)
         return stream
@@ -175,7 +175,6 @@ private final class QueryWatch {
     let userID: UInt32?
     private let pattern: NamePattern?
     private let showsClients: Bool
-    private let wantsJSON: Bool
     let stream: ControlStream
     /// Output of this turn.
     private var text = ""
@@ -185,10 +184,9 @@ private final class QueryWatch {
     /// Longest length of the line about skipped queries.
     private static let reservedBytes = 80
 
-    init(_ pattern: NamePattern?, showsClients: Bool, wantsJSON: Bool, by userID: UInt32?, to stream: ControlStream) {
+    init(_ pattern: NamePattern?, showsClients: Bool, by userID: UInt32?, to stream: ControlStream) {
         self.pattern = pattern
         self.showsClients = showsClients
-        self.wantsJSON = wantsJSON
         self.userID = userID
         self.stream = stream
     }
@@ -203,7 +201,7 @@ private final class QueryWatch {
             }
         }
         guard lines < QueryWatches.maxLinesPerTurn else { return leftOut += 1 }
-        let line = query.line(asJSON: wantsJSON, showsClients: showsClients)
+        let line = query.line(asJSON: stream.wantsJSON, showsClients: showsClients)
         let used = text.utf8.count + line.utf8.count + QueryWatch.reservedBytes
         guard leftOut == 0, used <= stream.room else { return leftOut += 1 }
         text += line
@@ -215,7 +213,8 @@ private final class QueryWatch {
         leftOut += more
         if leftOut > 0, text.utf8.count + QueryWatch.reservedBytes <= stream.room {
             text +=
-                wantsJSON ? "{\"left_out\":\(leftOut)}\n" : "; \(leftOut) queries omitted because of the rate limit\n"
+                stream.wantsJSON
+                ? "{\"left_out\":\(leftOut)}\n" : "; \(leftOut) queries omitted because of the rate limit\n"
             leftOut = 0
         }
         if !text.isEmpty { stream.send(text) }

@@ -35,7 +35,7 @@ struct ControlStreamTests {
 
     @Test("steps arrive as they are sent, and the connection ends after the last one")
     func steps() throws {
-        let stream = ControlStream()
+        let stream = ControlStream(wantsJSON: false)
         var gone = 0
         stream.onGone = { gone += 1 }
         stream.send("before\n")
@@ -58,7 +58,7 @@ struct ControlStreamTests {
 
     @Test("an answer that is finished before a client waits is sent whole")
     func finishedEarly() throws {
-        let stream = ControlStream()
+        let stream = ControlStream(wantsJSON: false)
         stream.send("all\n")
         stream.finish()
         let server = try self.server { _, _ in .stream(stream) }
@@ -69,7 +69,7 @@ struct ControlStreamTests {
 
     @Test("an answer that has nothing to say ends")
     func empty() throws {
-        let stream = ControlStream()
+        let stream = ControlStream(wantsJSON: false)
         let server = try self.server { _, _ in .stream(stream) }
         let client = try self.client()
         try turn(server) { stream.onChange != nil }
@@ -80,7 +80,7 @@ struct ControlStreamTests {
 
     @Test("a client that goes is told of once, though nothing is being sent")
     func clientGoes() throws {
-        let stream = ControlStream()
+        let stream = ControlStream(wantsJSON: false)
         var gone = 0
         stream.onGone = {
             gone += 1
@@ -98,7 +98,7 @@ struct ControlStreamTests {
 
     @Test("a client that has only ended its own side gets the rest")
     func halfClosed() throws {
-        let stream = ControlStream()
+        let stream = ControlStream(wantsJSON: false)
         var gone = 0
         stream.onGone = { gone += 1 }
         let server = try self.server { _, _ in .stream(stream) }
@@ -114,7 +114,7 @@ struct ControlStreamTests {
 
     @Test("a client that reads nothing is cut off at 64 KiB unsent, and onGone never runs during a send")
     func overfull() throws {
-        let stream = ControlStream()
+        let stream = ControlStream(wantsJSON: false)
         var (gone, isSending, goneWhileSending) = (0, false, false)
         stream.onGone = {
             gone += 1
@@ -139,7 +139,7 @@ struct ControlStreamTests {
 
     @Test("a client that lost a step is cut even if it takes the others by then")
     func lostStep() throws {
-        let stream = ControlStream()
+        let stream = ControlStream(wantsJSON: false)
         var gone = 0
         stream.onGone = { gone += 1 }
         let server = try self.server { _, _ in .stream(stream) }
@@ -157,7 +157,7 @@ struct ControlStreamTests {
 
     @Test("nothing said for 30 seconds ends it, and each step begins them anew")
     func silence() throws {
-        let stream = ControlStream()
+        let stream = ControlStream(wantsJSON: false)
         var gone = 0
         stream.onGone = { gone += 1 }
         let server = try self.server { _, _ in .stream(stream) }
@@ -179,7 +179,7 @@ struct ControlStreamTests {
 
     @Test("one that may be silent for ever is cut when what waits is not taken for its patience")
     func patience() throws {
-        let stream = ControlStream(silence: nil, patience: .seconds(30))
+        let stream = ControlStream(wantsJSON: false, silence: nil, patience: .seconds(30))
         var gone = 0
         stream.onGone = { gone += 1 }
         let server = try self.server { _, _ in .stream(stream) }
@@ -209,7 +209,7 @@ struct ControlStreamTests {
         var streams: [ControlStream] = []
         var gone = 0
         let server = try self.server { _, _ in
-            let stream = ControlStream()
+            let stream = ControlStream(wantsJSON: false)
             stream.onGone = { gone += 1 }
             streams.append(stream)
             return .stream(stream)
@@ -232,7 +232,7 @@ struct ControlStreamTests {
         var streams = 0
         let server = try self.server { _, _ in
             streams += 1
-            return .stream(ControlStream(silence: nil))
+            return .stream(ControlStream(wantsJSON: false, silence: nil))
         }
         var idle: [LocalClient] = []
         for count in 1...31 {
