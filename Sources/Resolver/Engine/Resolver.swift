@@ -20,7 +20,7 @@ package struct Resolver {
     package internal(set) var displacedLookups: UInt64 = 0
     /// Providers that were in trouble at the last check.
     var troubled: Set<RankedID> = []
-    var networks = KnownNetworks()
+    var networks = PastNetworks()
     /// Latest end of the network change under way; questions wait until then. Nil: no change is under way.
     var changingUntil: Instant?
     /// A provider recovered during a network change; the substitutes are withdrawn after the change.

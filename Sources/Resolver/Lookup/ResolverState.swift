@@ -301,8 +301,8 @@ struct ResolverState {
     // MARK: networks
 
     /// Returns everything learned on the current network.
-    func past(_ key: NetworkID) -> KnownNetworks.Past {
-        KnownNetworks.Past(
+    func past(_ key: NetworkID) -> PastNetworks.Past {
+        PastNetworks.Past(
             key, providers: ranking.standings, systemCredibility: systemCredibility,
             names: verification.known.touchedLast(atMost: Bounds.maxPastNames))
     }
@@ -310,7 +310,7 @@ struct ResolverState {
     /// - Parameters:
     ///   - known: the state learned earlier on the new network; nil: none.
     ///   - hottest: names by demand, highest first.
-    mutating func move(to known: KnownNetworks.Past?, hottest: [Name], now: Instant) {
+    mutating func move(to known: PastNetworks.Past?, hottest: [Name], now: Instant) {
         ranking.moved(to: known?.providers ?? [])
         ranking.forgetUnverifiedRefusals()
         substitutes.removeAll()

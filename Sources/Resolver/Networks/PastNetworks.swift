@@ -1,9 +1,9 @@
-// Bounded table of known networks: the key of the current network, and the stored state of the others. The network left
-// longest ago is evicted.
+// What the resolver knows of the networks that were left, and the key of the current one. The network left longest ago
+// is evicted.
 
 import DNSWire
 
-struct KnownNetworks {
+struct PastNetworks {
     /// State of a network that is not in use.
     struct Past {
         let key: NetworkID

@@ -6,20 +6,20 @@ import Testing
 
 @testable import Resolver
 
-@Suite("Known networks")
-struct KnownNetworksTests {
+@Suite("Past networks")
+struct PastNetworksTests {
     private let start = Instant.testStart
     private let provider = ProviderTraits(id: RankedID(0), types: .any, budgetPerSecond: 5, questionsPerSecond: 5)
 
-    private func past(_ number: UInt32, names: [NameVerification] = []) -> KnownNetworks.Past {
-        KnownNetworks.Past(
+    private func past(_ number: UInt32, names: [NameVerification] = []) -> PastNetworks.Past {
+        PastNetworks.Past(
             NetworkID(rawValue: number), providers: [ProviderStanding(provider)], systemCredibility: Credibility(),
             names: names)
     }
 
     /// The networks after changes from each number to the next.
-    private func networks(upTo last: UInt32) -> KnownNetworks {
-        var networks = KnownNetworks()
+    private func networks(upTo last: UInt32) -> PastNetworks {
+        var networks = PastNetworks()
         for number in 1...last {
             let past = networks.present.map { self.past($0.rawValue) }
             _ = networks.change(to: NetworkID(rawValue: number), leaving: past, now: start)
@@ -51,7 +51,7 @@ struct KnownNetworksTests {
         #expect(!networks(upTo: 1).isNew(start))
         let networks = networks(upTo: 2)
         #expect(networks.isNew(start) && networks.isNew(start + .milliseconds(1999)))
-        #expect(!networks.isNew(start + .seconds(2)) && !KnownNetworks().isNew(start))
+        #expect(!networks.isNew(start + .seconds(2)) && !PastNetworks().isNew(start))
     }
 
     @Test("a provider that is reset or not configured any more is a stranger on every network")
