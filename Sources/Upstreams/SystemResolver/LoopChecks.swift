@@ -38,6 +38,8 @@ struct LoopChecks: Sendable {
         var question: Question?
         /// Expiry of the token.
         var validUntil: Instant?
+
+        func isChecked(_ now: Instant) -> Bool { validUntil.map { now < $0 } ?? false }
     }
 
     private var servers: [Server] = []
@@ -85,11 +87,14 @@ struct LoopChecks: Sendable {
         return checkAll(now: now, randomness: &randomness)
     }
 
+    /// Whether a token that a server has got is valid.
+    func isChecking(_ now: Instant) -> Bool { servers.contains { $0.isChecked(now) } }
+
     /// Whether a client can know the question only from one of the servers. Such a token gets no reply.
     func isToken(_ question: Question, now: Instant) -> Bool { serverOfToken(question, now: now) != nil }
 
     private func serverOfToken(_ question: Question, now: Instant) -> Int? {
-        servers.firstIndex { server in server.question == question && server.validUntil.map { now < $0 } ?? false }
+        servers.firstIndex { server in server.isChecked(now) && server.question == question }
     }
 
     /// Handles a client's question.
