@@ -115,7 +115,7 @@ final class NetworkChangeHandler: TimedPart {
     /// Carries out a change that replies have shown, and reports the first upstream answer after one.
     func followReplies(now: Instant) {
         if network.hasChange { takeActions(now: now) }
-        guard network.recovery.isMeasuring,
+        guard network.isRecovering,
             let time = network.noteAnswers(askedAt: resolving.activity.askedAt, learnedAt: resolving.activity.learnedAt)
         else { return }
         outbox.log(.networkRecovered(after: time))

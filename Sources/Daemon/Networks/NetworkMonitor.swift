@@ -20,7 +20,9 @@ final class NetworkMonitor {
     /// During a change: the known network that the kernel's tables already match; nil otherwise.
     private(set) var candidate: NetworkID?
     private(set) var history = NetworkHistory()
-    private(set) var recovery = NetworkRecovery()
+    private(set) var recovery = NetworkRecovery() { didSet { isRecovering = recovery.isMeasuring } }
+    /// The network has changed, and no answer has arrived since. A value, because each turn of the loop reads it.
+    private(set) var isRecovering = false
 
     private let salt: [UInt8]
     private let tables: KernelTables
@@ -117,7 +119,7 @@ final class NetworkMonitor {
     }
 
     /// Whether the next `takeActions` has a change.
-    var hasChange: Bool { actions.contains(where: \.isChange) }
+    var hasChange: Bool { !actions.isEmpty && actions.contains(where: \.isChange) }
 
     /// Returns the actions since the last call. `changing` is reported once for each step of a change.
     func takeActions() -> [NetworkChanges.Action] {
