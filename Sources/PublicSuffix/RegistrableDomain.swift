@@ -35,20 +35,24 @@ extension Name {
 
     /// The name as a C string in lower case, with unprintable bytes and dots inside labels replaced by "_".
     private var hostname: [CChar] {
+        guard !isRoot else { return [0] }
         var text: [CChar] = []
-        text.reserveCapacity(wire.count)
-        var labelEnd = 0
-        for (index, byte) in wire.enumerated() {
-            if index == labelEnd {
-                labelEnd = index + 1 + Int(byte)
-                // The length byte stands where the dot will, except the first; the root label ends the string.
-                if index > 0 { text.append(byte == 0 ? 0 : CChar(UInt8(ascii: "."))) }
-            } else {
-                let isPlain = byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: ".")
-                text.append(CChar(isPlain ? byte.lowercased : UInt8(ascii: "_")))
+        text.append(addingCapacity: wire.count - 1) { text in
+            let bytes = wire.span
+            // The length byte of a label stands where the dot will, except the first; the root label ends the string.
+            var labelEnd = 1 + Int(bytes[0])
+            for index in 1..<bytes.count {
+                let byte = bytes[index]
+                if index == labelEnd {
+                    labelEnd += 1 + Int(byte)
+                    text.append(byte == 0 ? 0 : CChar(UInt8(ascii: ".")))
+                } else {
+                    let isPlain = byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: ".")
+                    text.append(CChar(isPlain ? byte.lowercased : UInt8(ascii: "_")))
+                }
             }
         }
-        return isRoot ? [0] : text
+        return text
     }
 }
 
