@@ -13,14 +13,15 @@ extension Resolver {
         _ routed: borrowing RoutedQuestion, preferred: AgedAnswer? = nil, over expired: AgedAnswer? = nil, now: Instant
     ) -> LocalReply? {
         if case .here(let reply, _) = routed.place { return reply }
-        let (question, policy) = (routed.question, routed.policy)
+        let question = routed.question
         if routing.isFamilyUnserved(routed, state.ranking, now: now), !state.dns64.isOn(for: question) {
             return .answer(.nothing(.noData, about: question, by: .familyUnserved))
         }
-        return switch policy.treatment(of: question.type) {
+        return switch routed.policy.treatment(of: question.type) {
         case .ordinary: nil
         case .excluded: .answer(.withoutFamily(question))
-        case .yielding: yields(question, expired, to: preferred, policy) ? .answer(.withoutFamily(question)) : nil
+        case .yielding:
+            yields(question, expired, to: preferred, routed.policy) ? .answer(.withoutFamily(question)) : nil
         }
     }
 

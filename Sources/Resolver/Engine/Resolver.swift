@@ -215,17 +215,16 @@ package struct Resolver {
         _ routed: borrowing RoutedQuestion, along route: Lookup.Route, for client: ClientID? = nil,
         isRefresh: Bool, now: Instant, _ join: (inout Lookup, inout ResolverState) -> Void
     ) {
-        let (question, policy) = (routed.question, routed.policy)
+        let question = routed.question
         let records = state.plan.records(of: question)
-        let holder = ShareHolder(
-            question.name, in: route.domain, client, isKnown: records.providersEnd != nil)
+        let holder = ShareHolder(question.name, in: route.domain, client, isKnown: records.providersEnd != nil)
         let number = freeNumbers.popLast() ?? lookups.count
         if number == lookups.count { lookups.append(nil) }
         holders.add(number, for: holder)
         numberOfQuestion[question] = number
         if isRefresh { refreshesInFlight += 1 }
         lookups[number] = Lookup(
-            question, of: holder, along: route, policy: policy, isRefresh: isRefresh,
+            question, of: holder, along: route, policy: routed.policy, isRefresh: isRefresh,
             hasRecords: records.hasAny, providerRecordsEnd: records.providersEnd,
             terms(for: route, isRefresh: isRefresh, now: now), now: now)
         let changeEnd = changeEnd(now)
@@ -235,8 +234,9 @@ package struct Resolver {
             lookup.proceed(now: now, &state)
         }
         // A rule's exclusive upstream must be the only one to see the question, so there is no background measurement.
-        if state.isStable, !route.isSystemFirst, policy.upstreams.allowsMeasurement, let first = route.providers.first {
-            state.beginBackground(question, first, among: policy.upstreams, now: now)
+        let upstreams = routed.policy.upstreams
+        if state.isStable, !route.isSystemFirst, upstreams.allowsMeasurement, let first = route.providers.first {
+            state.beginBackground(question, first, among: upstreams, now: now)
         }
         noticeTrouble(route, now: now)
         endSurplus(now: now)

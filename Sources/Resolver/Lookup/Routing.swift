@@ -202,11 +202,11 @@ struct Routing {
     /// Returns whether the name's upstreams serve the other address family only, and the system resolver may not answer
     /// either. Such a question gets no data, because musl treats the failure of one family as that of both.
     func isFamilyUnserved(_ routed: borrowing RoutedQuestion, _ ranking: UpstreamRanking, now: Instant) -> Bool {
-        let (question, policy) = (routed.question, routed.policy)
+        let question = routed.question
         // A system resolver that may stand in gets the question.
-        guard !hasSystem || policy.standsIn == .never, !ranking.isServed(question, by: policy.upstreams),
+        guard !hasSystem || routed.policy.standsIn == .never, !ranking.isServed(question, by: routed.policy.upstreams),
             let other = question.otherFamily,
-            ranking.isServed(other, by: policy.upstreams)
+            ranking.isServed(other, by: routed.policy.upstreams)
         else { return false }
         let direction = direction(of: routed, ranking, now: now)
         return direction.grounds == .noProvider && (direction.upstreams != .system || !hasSystem)
@@ -214,9 +214,9 @@ struct Routing {
 
     /// Returns the upstreams that the settings allow for the name and that exist, with the reason.
     func direction(of routed: borrowing RoutedQuestion, _ ranking: UpstreamRanking, now: Instant) -> Direction {
-        let (question, policy) = (routed.question, routed.policy)
+        let question = routed.question
         if isOfFormerView(question) { return Direction(upstreams: .nothing(.removed), grounds: .rule) }
-        guard !policy.upstreams.areFinal else { return policy.direction }
+        guard !routed.policy.upstreams.areFinal else { return routed.policy.direction }
         guard routed.place == .anywhere else {
             return Direction(upstreams: .system, grounds: .specialName)
         }
@@ -225,12 +225,13 @@ struct Routing {
                 $0.keptFromProviders($0.rules.rule(for: question.name), .switchedOff)
             }
         }
-        guard ranking.isServed(question, by: policy.upstreams) else {
+        guard ranking.isServed(question, by: routed.policy.upstreams) else {
             // The types that providers do not support belong to the system resolver, but the name may not.
-            let isKept = policy.standsIn == .never && policy.upstreams != withPolicy(of: question) { $0.ordinary }
-            return Direction(upstreams: isKept ? policy.upstreams : .system, grounds: .noProvider)
+            let upstreams = routed.policy.upstreams
+            let isKept = routed.policy.standsIn == .never && upstreams != withPolicy(of: question) { $0.ordinary }
+            return Direction(upstreams: isKept ? upstreams : .system, grounds: .noProvider)
         }
-        return policy.direction
+        return routed.policy.direction
     }
 }
 

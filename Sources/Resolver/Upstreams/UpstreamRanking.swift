@@ -126,15 +126,17 @@ struct UpstreamRanking {
 
     /// The first provider of `order`. Its measurements estimate those of the lookups with these upstreams.
     func best(for kind: QuestionKind, among upstreams: NameUpstreams, now: Instant) -> RankedID? {
-        // With one candidate there is nothing to compare.
-        let candidates = candidates(for: kind, upstreams, now)
-        guard candidates.count > 1 else { return candidates.first.map { standings[$0].traits.id } }
-        var best = place(candidates[0], now)
-        for index in candidates.dropFirst() {
-            let place = place(index, now)
-            if place.precedes(best) { best = place }
+        var (first, best): (Int?, Place?)
+        for index in standings.indices where isCandidate(index, kind, upstreams) && !standings[index].isThrottled(now) {
+            // With one candidate there is nothing to compare.
+            guard let first else {
+                first = index
+                continue
+            }
+            let (known, other) = (best ?? place(first, now), place(index, now))
+            best = other.precedes(known) ? other : known
         }
-        return standings[best.index].traits.id
+        return (best?.index ?? first).map { standings[$0].traits.id }
     }
 
     /// Returns the order for one lookup. Of two random picks near the best, the one with the lower load goes first
