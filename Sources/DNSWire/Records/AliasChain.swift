@@ -66,6 +66,7 @@ package struct AliasChain: Equatable, Sendable {
     /// Removes duplicates, which an RRset does not have (RFC 2181 section 5). Of two records that differ only in TTL,
     /// the first stays.
     private static func unique(_ records: [ResourceRecord]) -> [ResourceRecord] {
+        guard records.count > 1 else { return records }
         // Most answers have a few records, which need no table.
         if records.count <= 8 {
             var distinct: [ResourceRecord] = []

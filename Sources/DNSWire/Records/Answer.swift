@@ -85,6 +85,12 @@ package struct Answer: Equatable, Sendable {
     /// Returns a copy with every TTL clamped to the limits; the upper limit wins.
     package func withTTL(from lowest: UInt32 = 0, to highest: UInt32) -> Answer {
         let limit = { (ttl: UInt32) in min(max(ttl, lowest), highest) }
+        let isOutside = { (record: ResourceRecord) in limit(record.ttlSeconds) != record.ttlSeconds }
+        // Most answers are within the limits.
+        guard
+            limit(ttlSeconds) != ttlSeconds || records.contains(where: isOutside)
+                || authorities.contains(where: isOutside)
+        else { return self }
         return mapTTLs(limit)
     }
 
