@@ -117,8 +117,7 @@ package final class RedisConnection {
     private func flush() {
         do throws(SystemError) {
             while !unsent.isEmpty {
-                guard let count = try socket.write(unsent.span) else { break }
-                unsent.removeFirst(count)
+                guard try socket.write(from: &unsent) != nil else { break }
             }
         } catch {
             return end(error.description)

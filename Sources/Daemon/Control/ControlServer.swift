@@ -218,8 +218,7 @@ private struct ControlClient {
                 unsent = Array(page.utf8)
             }
             while !unsent.isEmpty {
-                guard let count = try socket.write(unsent.span) else { return }
-                unsent.removeFirst(count)
+                guard try socket.write(from: &unsent) != nil else { return }
                 deadline = Clock.now() + ControlServer.timeout
             }
         }

@@ -204,8 +204,7 @@ final class ProbeConnection {
     private func send() throws(SystemError) {
         while !unsent.isEmpty {
             do throws(SystemError) {
-                guard let count = try socket.write(unsent.span) else { return }
-                unsent.removeFirst(count)
+                guard try socket.write(from: &unsent) != nil else { return }
             } catch {
                 guard error.isReset else { throw error }
                 // An alert may precede the end; the loop reports both.

@@ -257,11 +257,12 @@ final class HTTP2Connection {
         while !unsent.isEmpty {
             guard let socket else { return false }
             do throws(SystemError) {
-                guard let count = try socket.write(unsent.span) else {
+                let bytes = unsent
+                guard let count = try socket.write(bytes.span) else {
                     watch(.both)
                     return false
                 }
-                unsent = unsent.dropFirst(count)
+                unsent = bytes.dropFirst(count)
             } catch {
                 unsent = []
                 // Replies may have arrived before the connection broke.

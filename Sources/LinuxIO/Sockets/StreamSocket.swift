@@ -104,10 +104,24 @@ package final class StreamSocket: Sendable {
     /// - Returns: the number of bytes that the kernel took, possibly fewer than given; nil if it can take none now.
     /// - Throws: EPIPE, ECONNRESET and the like: the connection is lost.
     package func write(_ bytes: Span<UInt8>) throws(SystemError) -> Int? {
-        try unsafe bytes.withUnsafeBufferPointer { (buffer) throws(SystemError) in
-            try SystemCall.attempt("send") {
-                unsafe send(descriptor.raw, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
-            }
+        try unsafe bytes.withUnsafeBufferPointer { (buffer) throws(SystemError) in try unsafe write(buffer) }
+    }
+
+    /// Writes from the front of the bytes, and removes what the kernel took.
+    ///
+    /// - Returns: the number of bytes that the kernel took; nil if it can take none now.
+    /// - Throws: EPIPE, ECONNRESET and the like: the connection is lost.
+    package func write(from unsent: inout [UInt8]) throws(SystemError) -> Int? {
+        let count = try unsafe unsent.withUnsafeBufferPointer { (buffer) throws(SystemError) in
+            try unsafe write(buffer)
+        }
+        if let count { unsent.removeFirst(count) }
+        return count
+    }
+
+    private func write(_ bytes: UnsafeBufferPointer<UInt8>) throws(SystemError) -> Int? {
+        try SystemCall.attempt("send") {
+            unsafe send(descriptor.raw, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
         }
     }
 }

@@ -166,8 +166,7 @@ final class StreamConnection {
     func write(now: Instant) {
         while !unsent.isEmpty, !isBroken {
             do throws(SystemError) {
-                guard let count = try socket.write(unsent.span) else { return }
-                unsent.removeFirst(count)
+                guard let count = try socket.write(from: &unsent) else { return }
                 wrote(count, now: now)
             } catch {
                 isBroken = true

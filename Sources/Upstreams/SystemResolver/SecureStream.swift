@@ -209,8 +209,7 @@ final class SecureStream {
         unsent += tls.takeOutgoing()
         do throws(SystemError) {
             while !unsent.isEmpty {
-                guard let count = try socket.write(unsent.span) else { break }
-                unsent.removeFirst(count)
+                guard try socket.write(from: &unsent) != nil else { break }
             }
         } catch {
             // The server closed the connection. What it sent before is good.

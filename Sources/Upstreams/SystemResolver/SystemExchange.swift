@@ -90,8 +90,7 @@ struct SystemExchange {
         do throws(SystemError) {
             if case .failed = try socket.connectOutcome() { return .failed(.refused) }
             if !unsent.isEmpty {
-                guard let count = try socket.write(unsent.span) else { return .waiting }
-                unsent.removeFirst(count)
+                guard try socket.write(from: &unsent) != nil else { return .waiting }
             }
             while true {
                 if let message = frames.nextMessage() { return .message(message) }

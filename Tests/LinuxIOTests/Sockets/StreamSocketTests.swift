@@ -47,6 +47,20 @@ struct StreamSocketTests {
         #expect(try client.write([1].span) == 1)
     }
 
+    @Test func `what the kernel takes is removed from the front`() throws {
+        let (client, server) = try connectedPair()
+        let bytes = (0..<4_000_000).map { UInt8(truncatingIfNeeded: $0 >> 4) }
+        var (unsent, read): ([UInt8], [UInt8]) = (bytes, [])
+        while read.count < bytes.count {
+            let before = unsent.count
+            let count = unsent.isEmpty ? nil : try client.write(from: &unsent)
+            #expect(unsent.count == before - (count ?? 0))
+            if case .bytes(let some) = try server.read(maxBytes: 1 << 16) { read += some }
+        }
+        #expect(unsent.isEmpty)
+        #expect(read == bytes)
+    }
+
     @Test func `a write to a closed connection is an error and no signal`() throws {
         var (client, server): (StreamSocket, StreamSocket?) = try connectedPair()
         _ = try client.write([1].span)
