@@ -16,8 +16,8 @@ outstanding=100
 # The goals: CPU per miss, absolute and over the cheapest peer's; latency one after the other over the quickest peer's;
 # lost queries; misses per second.
 maxCPU=30
-maxCPURatio=0.6
-maxLatencyRatio=0.9
+maxCPURatio=0.8
+maxLatencyRatio=1.0
 maxLost=0
 minRate=20000
 
