@@ -16,19 +16,25 @@ package final class Listener: Sendable {
     ///
     /// - Parameter mayBeAbsent: binds also if no interface has the address.
     /// - Throws: EADDRINUSE, EADDRNOTAVAIL, EACCES (port under 1024), EAFNOSUPPORT (no IPv6).
-    package init(on address: SocketAddress, mayBeAbsent: Bool = false) throws(SystemError) {
+    package convenience init(on address: SocketAddress, mayBeAbsent: Bool = false) throws(SystemError) {
         let descriptor = try FileDescriptor(socketOf: address.family, type: SOCK_STREAM)
         try descriptor.setOption(SOL_SOCKET, SO_REUSEADDR, to: 1)
         if address.isIPv6 { try descriptor.setOption(Int32(IPPROTO_IPV6), IPV6_V6ONLY, to: 1) }
         if mayBeAbsent { try descriptor.mayBindAbsentAddress(isIPv6: address.isIPv6) }
         try descriptor.bindSocket(to: address)
         try SystemCall.run("listen") { listen(descriptor.raw, Listener.backlog) }
-        self.descriptor = descriptor
+        try self.init(listening: descriptor)
     }
 
     /// Takes over a listening socket of the service manager.
-    init(inherited descriptor: consuming FileDescriptor) throws(SystemError) {
+    convenience init(inherited descriptor: consuming FileDescriptor) throws(SystemError) {
         try descriptor.becomeOurs()
+        try self.init(listening: descriptor)
+    }
+
+    /// Accepted sockets inherit TCP_NODELAY, which saves a call for each.
+    private init(listening descriptor: consuming FileDescriptor) throws(SystemError) {
+        try descriptor.sendWithoutDelay()
         self.descriptor = descriptor
     }
 
@@ -45,7 +51,6 @@ package final class Listener: Sendable {
         guard let peer = SocketAddress(kernel.storage) else {
             throw SystemError(call: "accept4", code: EAFNOSUPPORT)
         }
-        try descriptor.sendWithoutDelay()
         return (StreamSocket(accepted: descriptor), peer)
     }
 }

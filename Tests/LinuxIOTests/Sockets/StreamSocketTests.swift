@@ -16,6 +16,8 @@ struct StreamSocketTests {
         try #require(becomesReady(#require(client).descriptor.raw, for: POLLOUT))
         #expect(try client?.connectOutcome() == .connected)
         #expect(try client?.localAddress() == accepted.peer)
+        // By the listener's option, which is inherited.
+        #expect(try accepted.socket.descriptor.option(Int32(IPPROTO_TCP), TCP_NODELAY) == 1)
         #expect(try accepted.socket.read(maxBytes: 10) == .wouldBlock)
         #expect(try client?.write([1, 2, 3].span) == 3)
         try #require(becomesReady(accepted.socket.descriptor.raw))
