@@ -8,12 +8,17 @@ package enum StreamFraming {
 
     /// - Parameter message: at most 65,535 bytes. Length and message are sent in one write (RFC 7766 section 8).
     package static func frame(_ message: [UInt8]) -> [UInt8] {
-        precondition(message.count <= maxMessageBytes, "no writer of messages exceeds the limit of a stream")
         var frame: [UInt8] = []
         frame.reserveCapacity(lengthBytes + message.count)
-        frame.appendBigEndian(UInt16(message.count))
-        frame += message
+        append(message, to: &frame)
         return frame
+    }
+
+    /// Appends the frame of a message to others.
+    package static func append(_ message: [UInt8], to frames: inout [UInt8]) {
+        precondition(message.count <= maxMessageBytes, "no writer of messages exceeds the limit of a stream")
+        frames.appendBigEndian(UInt16(message.count))
+        frames += message
     }
 }
 
@@ -45,7 +50,7 @@ package struct FrameReader: Sendable {
             pending.removeFirst(taken)
             taken = 0
         }
-        for index in 0..<count { pending.append(bytes[index]) }
+        pending.append(addingCapacity: count) { output in output.append(bytes.extracting(..<count)) }
         return count
     }
 

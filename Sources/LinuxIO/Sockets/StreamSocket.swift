@@ -90,14 +90,15 @@ package final class StreamSocket: Sendable {
         return bytes.isEmpty ? .ended : .bytes(bytes)
     }
 
-    /// Overwrites the beginning of `room`, which must not be empty, with the available bytes.
+    /// Overwrites the beginning of `room` with the available bytes, at most `maxBytes` (1 or more).
     ///
     /// - Returns: the number of bytes, 0 if the peer has closed its sending side; nil if there are none now.
     /// - Throws: as `read(maxBytes:)`.
-    package func read(over room: inout [UInt8]) throws(SystemError) -> Int? {
-        precondition(!room.isEmpty, "an empty read looks like the end of the stream")
+    package func read(over room: inout [UInt8], maxBytes: Int = .max) throws(SystemError) -> Int? {
+        let maxBytes = min(room.count, maxBytes)
+        precondition(maxBytes > 0, "an empty read looks like the end of the stream")
         return try unsafe room.withUnsafeMutableBufferPointer { (room) throws(SystemError) in
-            try SystemCall.attempt("recv") { unsafe recv(descriptor.raw, room.baseAddress, room.count, 0) }
+            try SystemCall.attempt("recv") { unsafe recv(descriptor.raw, room.baseAddress, maxBytes, 0) }
         }
     }
 

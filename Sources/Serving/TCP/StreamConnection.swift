@@ -27,8 +27,6 @@ final class StreamConnection {
     /// A connection without questions is idle after this time: the first question of a connection that has just been
     /// accepted is still to be read.
     static let minIdle: Duration = .milliseconds(20)
-    private static let readBytes = 16 * 1024
-
     static let initialInterest: Readiness = [.readable, .peerClosed]
 
     /// Eviction order if a place is needed: lower rank first, then the longer wait.
@@ -64,6 +62,8 @@ final class StreamConnection {
     private var hasEnded = false
     private var hasPeerClosed = false
     private var isBroken = false
+    /// The last read has taken all that had arrived. Another one would return nothing until the loop reports more.
+    private var isDrained = false
     /// Time of the last question read or the last answer written.
     private var lastUse: Instant
     /// When the present incomplete frame began.
@@ -122,7 +122,7 @@ final class StreamConnection {
     var isOver: Bool { isBroken || (hasEnded && inFlight == 0 && unsent.isEmpty) }
 
     var interest: Readiness {
-        var interest: Readiness = unsent.isEmpty && !isBehind ? [] : .writable
+        var interest = unsent.isEmpty && !isBehind ? Readiness() : .writable
         if canRead { interest.insert(.readable) }
         if !hasPeerClosed { interest.insert(.peerClosed) }
         return interest
@@ -137,7 +137,9 @@ final class StreamConnection {
     private var owesFrame: Bool { canRead && frames.hasPartialFrame && !frames.hasWholeMessage }
 
     /// Returns the next whole message, which counts as in flight; nil if there is none, or no room for its answer.
-    func nextQuestion(now: Instant) -> [UInt8]? {
+    ///
+    /// - Parameter room: takes what is read; its content does not matter.
+    func nextQuestion(now: Instant, _ room: inout [UInt8]) -> [UInt8]? {
         while canRead {
             if let message = frames.nextMessage() {
                 inFlight += 1
@@ -145,7 +147,7 @@ final class StreamConnection {
                 frameSince = now
                 return message
             }
-            guard receive(now: now) else { break }
+            guard !isDrained, receive(now: now, &room) else { break }
         }
         return nil
     }
@@ -160,7 +162,7 @@ final class StreamConnection {
         inFlight -= 1
         guard !message.isEmpty else { return }
         if unsent.isEmpty { period = (now, 0) }
-        unsent += StreamFraming.frame(message)
+        StreamFraming.append(message, to: &unsent)
     }
 
     func write(now: Instant) {
@@ -182,6 +184,11 @@ final class StreamConnection {
         if period.bytes >= StreamConnection.minBytesPerPeriod { period = (now, 0) }
     }
 
+    /// Notes that there is something to read.
+    func becameReadable() {
+        isDrained = false
+    }
+
     /// Stops all reading and writing.
     func cut() {
         isBroken = true
@@ -194,22 +201,23 @@ final class StreamConnection {
     }
 
     /// Returns false if there is nothing to read for now.
-    private func receive(now: Instant) -> Bool {
-        let room = min(frames.freeBytes, StreamConnection.readBytes)
+    private func receive(now: Instant, _ room: inout [UInt8]) -> Bool {
+        let maxBytes = min(frames.freeBytes, room.count)
         do throws(SystemError) {
-            switch try socket.read(maxBytes: room) {
-            case .bytes(let bytes):
-                if !frames.hasPartialFrame { frameSince = now }
-                _ = frames.append(bytes.span)
-                return true
-            case .wouldBlock: return false
-            case .ended:
+            guard let count = try socket.read(over: &room, maxBytes: maxBytes) else { return false }
+            guard count > 0 else {
                 hasEnded = true
                 hasPeerClosed = true
+                return false
             }
+            if !frames.hasPartialFrame { frameSince = now }
+            _ = frames.append(room.span.extracting(..<count))
+            // The end of the peer's side is read at once, so that the connection closes in this turn.
+            isDrained = count < maxBytes && !hasPeerClosed
+            return true
         } catch {
             isBroken = true
+            return false
         }
-        return false
     }
 }

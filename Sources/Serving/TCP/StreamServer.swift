@@ -13,6 +13,7 @@ package final class StreamServer: TimedPart {
     private static let maxAccepts = 64
     /// Questions of one connection per turn, before other connections are served.
     private static let maxQuestionsPerTurn = 256
+    private static let readBytes = 16 * 1024
 
     private typealias Member = (id: ConnectionID, connection: StreamConnection)
 
@@ -27,6 +28,10 @@ package final class StreamServer: TimedPart {
     /// The deadlines by place. Always up to date, because the loop reads the earliest one after each change.
     private var deadlines = DeadlineQueue() { didSet { timer.changed() } }
     private var unsentBytes = 0
+    /// The bytes of the latest read and the latest reply. One buffer for all connections: 16 and 64 KiB are much to
+    /// allocate for each question.
+    private var received = [UInt8](repeating: 0, count: StreamServer.readBytes)
+    private var reply: [UInt8] = []
     private var quota: ConnectionQuota
     private var nextNumber: UInt64 = 0
     private var fastPath: FastPath
@@ -173,6 +178,7 @@ package final class StreamServer: TimedPart {
         let now = Clock.now()
         if readiness.contains(.hangUp) || readiness.contains(.failed) { connection.cut() }
         if readiness.contains(.peerClosed) { connection.peerClosed() }
+        if readiness.contains(.readable) { connection.becameReadable() }
         pump(id, connection, now: now)
     }
 
@@ -181,7 +187,7 @@ package final class StreamServer: TimedPart {
     private func pump(_ id: ConnectionID, _ connection: StreamConnection, now: Instant) {
         connection.write(now: now)
         for _ in 0..<StreamServer.maxQuestionsPerTurn {
-            guard let message = connection.nextQuestion(now: now) else { break }
+            guard let message = connection.nextQuestion(now: now, &received) else { break }
             answer(message, id, connection, now: now)
             // A client that reads as fast as it asks gets its answers in few writes, and never counts as slow.
             if !connection.hasQuestion { connection.write(now: now) }
@@ -210,7 +216,8 @@ package final class StreamServer: TimedPart {
         tally.addQueries(over: connection.transport)
         var outcome = FastPath.Outcome.local
         let nowMilliseconds = Clock.millisecondsSinceBoot(now)
-        let reply = Reply.message(limitBytes: StreamFraming.maxMessageBytes) { output in
+        reply.removeAll(keepingCapacity: true)
+        reply.append(addingCapacity: StreamFraming.maxMessageBytes) { output in
             outcome = fastPath.respond(
                 to: message.span, from: connection.client, over: connection.transport,
                 nowMilliseconds: nowMilliseconds, into: &output)

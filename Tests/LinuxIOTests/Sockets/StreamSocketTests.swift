@@ -63,6 +63,17 @@ struct StreamSocketTests {
         #expect(read == bytes)
     }
 
+    @Test func `a read over a buffer takes no more than its bound`() throws {
+        let (client, server) = try connectedPair()
+        _ = try client.write([1, 2, 3].span)
+        try #require(becomesReady(server.descriptor.raw))
+        var room: [UInt8] = [0, 0, 0, 0]
+        #expect(try server.read(over: &room, maxBytes: 2) == 2)
+        #expect(room == [1, 2, 0, 0])
+        #expect(try server.read(over: &room) == 1)
+        #expect(room == [3, 2, 0, 0])
+    }
+
     @Test func `a write to a closed connection is an error and no signal`() throws {
         var (client, server): (StreamSocket, StreamSocket?) = try connectedPair()
         _ = try client.write([1].span)

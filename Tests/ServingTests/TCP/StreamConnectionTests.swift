@@ -11,6 +11,7 @@ struct StreamConnectionTests {
     private let client: StreamSocket
     private let connection: StreamConnection
     private let loop: EventLoop
+    private let socket: StreamSocket
     private let start = Clock.now()
 
     init() throws {
@@ -19,7 +20,7 @@ struct StreamConnectionTests {
         loop = try EventLoop()
         var accepted: StreamSocket?
         while accepted == nil { accepted = try listener.accept()?.socket }
-        let socket = try #require(accepted)
+        socket = try #require(accepted)
         let registration = try loop.watch(socket.descriptor.raw, for: .readable) { _ in }
         connection = StreamConnection(socket, ServingStand.loopback, .tcp, registration, now: start)
     }
@@ -28,8 +29,10 @@ struct StreamConnectionTests {
     private func ask(at now: Instant) throws -> [UInt8] {
         let packet = QueryPacket(try #require(Name("a.example")), .a).bytes
         _ = try client.write(StreamFraming.frame(packet).span)
+        var room = [UInt8](repeating: 0, count: 4096)
         while true {
-            if let message = connection.nextQuestion(now: now) { return message }
+            connection.becameReadable()
+            if let message = connection.nextQuestion(now: now, &room) { return message }
         }
     }
 
@@ -44,6 +47,19 @@ struct StreamConnectionTests {
         }
         #expect(connection.deadline == start + StreamConnection.maxAge)
         #expect(connection.retires(now: start + StreamConnection.maxAge) && connection.isOver)
+    }
+
+    @Test func `after a read of all that had arrived, the next one waits until the loop reports more`() throws {
+        _ = try ask(at: start)
+        _ = try client.write(StreamFraming.frame(QueryPacket(try #require(Name("b.example")), .a).bytes).span)
+        var room = [UInt8](repeating: 0, count: 4096)
+        var isReadable = false
+        let other = try EventLoop()
+        _ = try other.watch(socket.descriptor.raw, for: .readable) { _ in isReadable = true }
+        while !isReadable { try other.turn(until: nil) }
+        #expect(connection.nextQuestion(now: start, &room) == nil)
+        connection.becameReadable()
+        #expect(connection.nextQuestion(now: start, &room) != nil)
     }
 
     @Test("what is in flight when it is old enough is answered before it ends")
