@@ -3,14 +3,20 @@
 // seconds have brought no answer. Arrival is what the kernel stamped on the reply, so that this program's own waking
 // does not count. The servers' queries are spread over the mean gap, so that they do not ask all at once.
 //
-//     replay-load BEGIN FROM TO SECONDS NAMES SEED SERVER=PORT...
+//     replay-load BEGIN FROM TO SECONDS NAMES DOMAINS RATE SEED WAITS SERVER=PORT...
 //
 // BEGIN is a time (Unix, seconds), before which every server must have answered a first query for a name outside of
-// the trace; FROM and TO are the outage in seconds after it. A server called `floor` echoes. Prints a line per server:
+// the trace; FROM and TO are the outage in seconds after it. The NAMES are of so many registrable DOMAINS. RATE is in
+// queries a second. A server called `floor` echoes. Prints a line per server:
 //
 //     server, queries, repeats, of these good and under 5 ms; p50, p99, p99.9 of all, of repeats (ms);
 //     expired answers: while the primary works, in the outage, worst excess of the former (s);
 //     failures before, in, after the outage; all of them as unanswered, refused (SERVFAIL ...), wrong
+//
+// It writes a line to the file WAITS for each repeat that took 5 ms or more, each failure, and each expired answer
+// while the primary works:
+//
+//     server, second of the trace, name, lifetime (s), milliseconds, "slow" or "failed" or "expired"
 #define _GNU_SOURCE
 #include "replay-load.h"
 
@@ -249,15 +255,24 @@ static int64_t clock_offset(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 8 || atoi(argv[4]) < 1 || atoi(argv[5]) < 1 || atoi(argv[5]) > maxNames) {
-        fprintf(stderr, "usage: replay-load BEGIN FROM TO SECONDS NAMES SEED SERVER=PORT...\n");
+    if (argc < 11 || atoi(argv[4]) < 1 || atoi(argv[5]) < 1 || atoi(argv[5]) > maxNames || atoi(argv[6]) < 1
+        || atoi(argv[7]) < 1) {
+        fprintf(stderr, "usage: replay-load BEGIN FROM TO SECONDS NAMES DOMAINS RATE SEED WAITS SERVER=PORT...\n");
         return 3;
     }
     begin = nanoseconds_of(argv[1]);
     struct outage outage = {begin + nanoseconds_of(argv[2]), begin + nanoseconds_of(argv[3])};
-    unsigned seconds = (unsigned)atoi(argv[4]);
-    arrivalCount = make_trace(strtoull(argv[6], NULL, 10), (unsigned)atoi(argv[5]), seconds, &arrivals);
-    for (int index = 7; index < argc; index++) add_server(argv[index]);
+    struct trace trace = {
+        .seed = strtoull(argv[8], NULL, 10),
+        .names = (unsigned)atoi(argv[5]),
+        .domains = (unsigned)atoi(argv[6]),
+        .seconds = (unsigned)atoi(argv[4]),
+        .rate = (unsigned)atoi(argv[7]),
+    };
+    arrivalCount = make_trace(&trace, &arrivals);
+    FILE *waits = fopen(argv[9], "we");
+    if (waits == NULL) fail(argv[9], strerror(errno));
+    for (int index = 10; index < argc; index++) add_server(argv[index]);
     prepare_flights();
     allow_many_sockets();
     poller = epoll_create1(EPOLL_CLOEXEC);
@@ -265,10 +280,11 @@ int main(int argc, char **argv) {
     open_socket(&servers[0]); // stays open, so that the kernel goes on stamping when nothing is outstanding
     for (unsigned index = 0; index < serverCount; index++) await_server(&servers[index]);
     int64_t offset = clock_offset();
-    play(seconds);
+    play(trace.seconds);
     if (llabs(clock_offset() - offset) > maxClockStepMilliseconds * 1000000ll) fail("clock", "was set meanwhile");
     for (unsigned index = 0; index < serverCount; index++) {
-        print_figures(servers[index].name, arrivals, servers[index].flights, arrivalCount, begin, &outage);
+        print_figures(servers[index].name, arrivals, servers[index].flights, arrivalCount, begin, &outage, waits);
     }
+    if (fclose(waits) != 0) fail(argv[9], strerror(errno));
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "replay.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 enum {
     maxNames = 4096,
@@ -36,22 +37,28 @@ struct outage {
     int64_t begin, end;
 };
 
-/// Poisson arrivals over `seconds`, names by Zipf's law with exponent 1: the same for the same seed. Ends the program
-/// when there is no memory. Returns how many there are.
-size_t make_trace(uint64_t seed, unsigned names, unsigned seconds, struct arrival **arrivals);
+/// What a trace is made of: the same for the same values.
+struct trace {
+    uint64_t seed;
+    unsigned names, domains, seconds, rate; // the rate is in queries a second
+};
+
+/// Poisson arrivals, names by Zipf's law with exponent 1. Ends the program when there is no memory. Returns how many
+/// there are.
+size_t make_trace(const struct trace *trace, struct arrival **arrivals);
 
 /// A query of type A, as glibc sends it. Returns its length.
 size_t write_query(const char *name, unsigned id, unsigned char query[maxQueryBytes]);
 
-/// The text of a name's number.
+/// The text of a name's number, once the trace is made. The names take turns among the registrable domains.
 void write_name(unsigned number, char text[maxQueryBytes]);
 
 /// What a reply to the query is worth; sets `issued` for an answer. -1: not a reply to it. An echo needs no records.
 int judge_reply(const unsigned char *query, size_t queryBytes, const unsigned char *reply, size_t bytes, int isEcho,
                 uint32_t *issued);
 
-/// One line of figures, described in replay-load.c.
+/// One line of figures, and in `waits` a line for each flight that no client should see, described in replay-load.c.
 void print_figures(const char *server, const struct arrival *arrivals, const struct flight *flights, size_t count,
-                   int64_t begin, const struct outage *outage);
+                   int64_t begin, const struct outage *outage, FILE *waits);
 
 #endif

@@ -74,6 +74,17 @@ size_t dns_reply(const unsigned char *query, size_t bytes, uint32_t issued, unsi
     return (size_t)(at - reply);
 }
 
+size_t dns_refusal(const unsigned char *query, size_t bytes, unsigned code, unsigned char *reply) {
+    char name[maxNameBytes];
+    if (bytes < headerBytes || query[2] & 0x80) return 0;
+    size_t end = read_name(query, bytes, name);
+    if (end == 0 || end + 4 > bytes) return 0;
+    memcpy(reply, query, end + 4);
+    put16(reply + 2, 0x8180 | code); // QR, RD, RA
+    put16(put16(put16(put16(reply + 4, 1), 0), 0), 0);
+    return end + 4;
+}
+
 // MARK: HTTP
 
 // Copies the value of a parameter of the first line, decoded and in lower case. Returns 0 when there is none.
@@ -162,6 +173,10 @@ unsigned http_names(const char *request, size_t bytes) {
     unsigned count = 1;
     for (const char *at = names; *at != 0; at++) count += *at == ',';
     return count;
+}
+
+size_t http_refusal(const char *status, char reply[maxReplyBytes]) {
+    return (size_t)snprintf(reply, maxReplyBytes, "HTTP/1.1 %s\r\nContent-Length: 0\r\n\r\n", status);
 }
 
 size_t http_reply(const char *request, size_t bytes, uint32_t issued, char reply[maxReplyBytes]) {

@@ -2,10 +2,18 @@
 // `json` and `dnspod-https`) that answers after 30 ms, and a second resolver (DNS over UDP) that answers after 120 ms.
 // Every name exists and has one address, which tells when it was issued (replay.h).
 //
-//     replay-upstream SERVERS BEGIN FROM TO
+//     replay-upstream SERVERS BEGIN FROM TO OUTAGE
 //
-// BEGIN is a time (Unix, seconds), FROM and TO are seconds after it: in between every primary is dead in the worst way.
-// It takes requests, connections stay open, and nothing ever comes back. The second resolvers live on.
+// BEGIN is a time (Unix, seconds), FROM and TO are seconds after it: in between every primary has an outage. The second
+// resolvers live on. A primary listens on 127.0.0.1 and 127.0.0.2. OUTAGE is one of:
+//
+//     silent       the worst kind: it takes requests, connections stay open, and nothing ever comes back
+//     failing      every reply is 502, or SERVFAIL
+//     throttling   every reply is 429 without Retry-After, or REFUSED
+//     resetting    a request resets its connection; datagrams get no reply
+//     one-address  silent at 127.0.0.1 only
+//     slow         replies take ten times as long
+//
 // Prints a line of ports per server (primary DNS, primary HTTP, second), and at SIGTERM what each server asked for:
 //
 //     primary requests, names; in the outage: requests, names; second resolver: requests; in the outage: requests
@@ -27,18 +35,25 @@
 
 enum {
     primaryDelayMilliseconds = 30,
+    slowDelayMilliseconds = 300,
     secondDelayMilliseconds = 120,
+    codeServerFailure = 2,
+    codeRefused = 5,
+    addresses = 2,
     maxWaiting = 8192,    // requests on their way: 16 servers that each ask 150 times a second need 300
-    maxConnections = 512, // 32 for each server
+    maxConnections = 1024, // 32 for each address of a server
     maxDatagramsInTurn = 64,
     maxEvents = 64,
 };
 
 enum kind { primaryDNS, primaryHTTP, secondDNS, connection, termination };
 
+// What becomes of a request.
+enum fate { answered, answeredLate, failed, refused, reset, dropped };
+
 struct endpoint {
     enum kind kind;
-    unsigned server;
+    unsigned server, address; // the address from 0 on
     int descriptor;
     uint64_t generation; // of a connection: requests of an earlier one in the same place find it changed
     size_t bytes;        // of a connection: what `text` holds of its next request
@@ -47,6 +62,7 @@ struct endpoint {
 
 struct request {
     int64_t due;
+    enum fate fate;
     struct endpoint *from;
     uint64_t generation;
     struct sockaddr_in peer;
@@ -66,10 +82,13 @@ struct counts {
 };
 
 static struct queue primaryQueue = {.delay = primaryDelayMilliseconds * 1000000ll};
+static struct queue slowQueue = {.delay = slowDelayMilliseconds * 1000000ll};
 static struct queue secondQueue = {.delay = secondDelayMilliseconds * 1000000ll};
-static struct endpoint listeners[maxServers][3], connections[maxConnections], signals;
+static struct queue *const queues[] = {&primaryQueue, &slowQueue, &secondQueue};
+static struct endpoint primaries[maxServers][addresses][2], seconds[maxServers], connections[maxConnections], signals;
 static struct counts primary[maxServers][2], second[maxServers][2]; // outside and inside the outage
 static int64_t begin, outageBegin, outageEnd;
+static const char *outage;
 static int poller;
 
 static void fail(const char *what) {
@@ -83,6 +102,18 @@ uint32_t answer_address(uint32_t issued) { return (uint32_t)addressBlock << 24 |
 
 static int is_outage(int64_t now) { return now >= outageBegin && now < outageEnd; }
 
+static int is_kind(const char *kind) { return strcmp(outage, kind) == 0; }
+
+// What the primary or second resolver does now with a request.
+static enum fate fate_of(const struct endpoint *from, int64_t now) {
+    if (from->kind == secondDNS || !is_outage(now)) return answered;
+    if (is_kind("failing")) return failed;
+    if (is_kind("throttling")) return refused;
+    if (is_kind("resetting")) return from->kind == connection ? reset : dropped;
+    if (is_kind("one-address")) return from->address == 0 ? dropped : answered;
+    return is_kind("slow") ? answeredLate : dropped;
+}
+
 // MARK: sockets
 
 static void watch(struct endpoint *endpoint) {
@@ -90,12 +121,13 @@ static void watch(struct endpoint *endpoint) {
     if (epoll_ctl(poller, EPOLL_CTL_ADD, endpoint->descriptor, &event) < 0) fail("epoll_ctl");
 }
 
-// Returns the port that the kernel chose.
-static unsigned listen_on_loopback(struct endpoint *endpoint, enum kind kind, unsigned server) {
+// With port 0, the kernel chooses one. Returns the port.
+static unsigned listen_on(struct endpoint *endpoint, enum kind kind, unsigned server, unsigned place, unsigned port) {
     int type = kind == primaryHTTP ? SOCK_STREAM : SOCK_DGRAM;
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK + place), .sin_port = htons((uint16_t)port)};
     socklen_t bytes = sizeof address;
-    *endpoint = (struct endpoint){.kind = kind, .server = server};
+    *endpoint = (struct endpoint){.kind = kind, .server = server, .address = place};
     endpoint->descriptor = socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (endpoint->descriptor < 0) fail("socket");
     if (bind(endpoint->descriptor, (struct sockaddr *)&address, bytes) < 0) fail("bind");
@@ -107,9 +139,12 @@ static unsigned listen_on_loopback(struct endpoint *endpoint, enum kind kind, un
 
 static void open_listeners(unsigned servers) {
     for (unsigned server = 0; server < servers; server++) {
-        unsigned dns = listen_on_loopback(&listeners[server][0], primaryDNS, server);
-        unsigned http = listen_on_loopback(&listeners[server][1], primaryHTTP, server);
-        printf("%u %u %u\n", dns, http, listen_on_loopback(&listeners[server][2], secondDNS, server));
+        unsigned dns = 0, http = 0; // the same ports at all addresses
+        for (unsigned place = 0; place < addresses; place++) {
+            dns = listen_on(&primaries[server][place][0], primaryDNS, server, place, dns);
+            http = listen_on(&primaries[server][place][1], primaryHTTP, server, place, http);
+        }
+        printf("%u %u %u\n", dns, http, listen_on(&seconds[server], secondDNS, server, 0, 0));
     }
     fflush(stdout);
 }
@@ -134,7 +169,7 @@ static void accept_connection(const struct endpoint *listener) {
         fail("connections");
     }
     uint64_t generation = free->generation + 1;
-    *free = (struct endpoint){connection, listener->server, descriptor, generation, 0, {0}};
+    *free = (struct endpoint){connection, listener->server, listener->address, descriptor, generation, 0, {0}};
     watch(free);
 }
 
@@ -144,9 +179,16 @@ static void close_connection(struct endpoint *endpoint) {
     endpoint->generation++;
 }
 
+// The kernel answers with RST if the connection is closed without lingering.
+static void reset_connection(struct endpoint *endpoint) {
+    struct linger linger = {.l_onoff = 1, .l_linger = 0};
+    if (setsockopt(endpoint->descriptor, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) < 0) fail("SO_LINGER");
+    close_connection(endpoint);
+}
+
 // MARK: requests
 
-// Counts a request and queues its reply. During an outage the primary drops requests.
+// Counts a request and queues its reply, if there is to be one.
 static void take(struct endpoint *from, const char *text, size_t bytes, const struct sockaddr_in *peer) {
     int64_t now = wall_nanoseconds();
     int isSecond = from->kind == secondDNS;
@@ -156,14 +198,17 @@ static void take(struct endpoint *from, const char *text, size_t bytes, const st
         counts->requests++;
         counts->names += names;
     }
-    if (!isSecond && is_outage(now)) return;
-    struct queue *queue = isSecond ? &secondQueue : &primaryQueue;
+    enum fate fate = fate_of(from, now);
+    if (fate == reset) reset_connection(from);
+    if (fate == reset || fate == dropped) return;
+    struct queue *queue = isSecond ? &secondQueue : fate == answeredLate ? &slowQueue : &primaryQueue;
     if (queue->added - queue->taken == maxWaiting) {
         errno = ENOBUFS;
         fail("requests on their way");
     }
     struct request *request = &queue->ring[queue->added++ % maxWaiting];
     request->due = now + queue->delay;
+    request->fate = fate;
     request->from = from;
     request->generation = from->generation;
     request->bytes = bytes;
@@ -194,6 +239,7 @@ static void read_connection(struct endpoint *endpoint) {
     while ((end = memmem(endpoint->text, endpoint->bytes, "\r\n\r\n", 4)) != NULL) {
         size_t bytes = (size_t)(end - endpoint->text) + 4;
         take(endpoint, endpoint->text, bytes, NULL);
+        if (endpoint->descriptor < 0) return;
         endpoint->bytes -= bytes;
         memmove(endpoint->text, endpoint->text + bytes, endpoint->bytes);
     }
@@ -207,12 +253,18 @@ static void answer(const struct request *request) {
     uint32_t issued = (uint32_t)((wall_nanoseconds() - begin) / 1000000) & 0xFFFFFF;
     if (from->kind == connection) {
         if (from->generation != request->generation) return;
-        size_t bytes = http_reply(request->text, request->bytes, issued, reply);
+        size_t bytes = request->fate == failed    ? http_refusal("502 Bad Gateway", reply)
+                       : request->fate == refused ? http_refusal("429 Too Many Requests", reply)
+                                                  : http_reply(request->text, request->bytes, issued, reply);
         ssize_t sent = send(from->descriptor, reply, bytes, MSG_NOSIGNAL);
         if (sent != (ssize_t)bytes) close_connection(from);
         return;
     }
-    size_t bytes = dns_reply((const unsigned char *)request->text, request->bytes, issued, (unsigned char *)reply);
+    const unsigned char *query = (const unsigned char *)request->text;
+    unsigned char *message = (unsigned char *)reply;
+    size_t bytes = request->fate == failed    ? dns_refusal(query, request->bytes, codeServerFailure, message)
+                   : request->fate == refused ? dns_refusal(query, request->bytes, codeRefused, message)
+                                              : dns_reply(query, request->bytes, issued, message);
     sendto(from->descriptor, reply, bytes, MSG_NOSIGNAL, (const struct sockaddr *)&request->peer,
            sizeof request->peer); // lost when it can't be sent, as on a real network
 }
@@ -220,14 +272,13 @@ static void answer(const struct request *request) {
 static void answer_due(struct queue *queue, int64_t now) {
     while (queue->taken < queue->added && queue->ring[queue->taken % maxWaiting].due <= now) {
         const struct request *request = &queue->ring[queue->taken++ % maxWaiting];
-        if (queue == &secondQueue || !is_outage(now)) answer(request);
+        if (fate_of(request->from, now) != dropped) answer(request);
     }
 }
 
 static int64_t next_due(int64_t now) {
     int64_t due = now + 1000000000;
-    const struct queue *queues[] = {&primaryQueue, &secondQueue};
-    for (unsigned index = 0; index < 2; index++) {
+    for (unsigned index = 0; index < sizeof queues / sizeof *queues; index++) {
         const struct queue *queue = queues[index];
         if (queue->taken == queue->added) continue;
         int64_t first = queue->ring[queue->taken % maxWaiting].due;
@@ -261,13 +312,14 @@ static int handle(struct endpoint *endpoint) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 5 || atoi(argv[1]) < 1 || atoi(argv[1]) > maxServers) {
-        fprintf(stderr, "usage: replay-upstream SERVERS BEGIN FROM TO\n");
+    if (argc != 6 || atoi(argv[1]) < 1 || atoi(argv[1]) > maxServers) {
+        fprintf(stderr, "usage: replay-upstream SERVERS BEGIN FROM TO OUTAGE\n");
         return 3;
     }
     begin = nanoseconds_of(argv[2]);
     outageBegin = begin + nanoseconds_of(argv[3]);
     outageEnd = begin + nanoseconds_of(argv[4]);
+    outage = argv[5];
     poller = epoll_create1(EPOLL_CLOEXEC);
     if (poller < 0) fail("epoll_create1");
     for (unsigned place = 0; place < maxConnections; place++) connections[place].descriptor = -1;
@@ -285,7 +337,6 @@ int main(int argc, char **argv) {
             return 0;
         }
         now = wall_nanoseconds();
-        answer_due(&primaryQueue, now);
-        answer_due(&secondQueue, now);
+        for (unsigned index = 0; index < sizeof queues / sizeof *queues; index++) answer_due(queues[index], now);
     }
 }

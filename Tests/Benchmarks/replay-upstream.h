@@ -28,4 +28,10 @@ size_t http_reply(const char *request, size_t bytes, uint32_t issued, char reply
 /// The same for a DNS message. Returns 0 for one that is not understood.
 size_t dns_reply(const unsigned char *query, size_t bytes, uint32_t issued, unsigned char *reply);
 
+/// Writes an HTTP reply without a body, with this status line. Returns its length.
+size_t http_refusal(const char *status, char reply[maxReplyBytes]);
+
+/// Writes a DNS message without records, with this response code. Returns 0 for a query that is not understood.
+size_t dns_refusal(const unsigned char *query, size_t bytes, unsigned code, unsigned char *reply);
+
 #endif

@@ -8,7 +8,6 @@
 #include <string.h>
 
 enum {
-    queriesPerSecond = 150,
     headerBytes = 12,
     typeA = 1,
     maxRecords = 16,
@@ -16,9 +15,8 @@ enum {
     // Lifetimes are whole seconds and common servers count in whole seconds: what came at 0.0 and lives 5 s is
     // given out until 5.99 by one that looks at `now <= expiry`. That is no stale answer.
     toleranceMilliseconds = 1000,
-    // After the outage for this long, requests that began within it are still waited for (RFC 8767 section 5 has a
-    // client wait 1.8 s before it gets an expired answer).
-    graceMilliseconds = 2000,
+    // After the outage for this long, a client may still get what the server has.
+    graceMilliseconds = 1000,
 };
 
 // MARK: trace
@@ -44,22 +42,25 @@ static unsigned draw_name(const double *cumulative, unsigned names) {
     return low;
 }
 
-size_t make_trace(uint64_t seed, unsigned names, unsigned seconds, struct arrival **arrivals) {
+static unsigned domains = 1;
+
+size_t make_trace(const struct trace *trace, struct arrival **arrivals) {
     static double cumulative[maxNames];
-    size_t room = (size_t)seconds * queriesPerSecond * 2, count = 0; // twice the mean: never reached
+    size_t room = (size_t)trace->seconds * trace->rate * 2, count = 0; // twice the mean: never reached
+    domains = trace->domains;
     *arrivals = calloc(room, sizeof **arrivals);
     if (*arrivals == NULL) abort();
-    randomState = seed * 0x9E3779B97F4A7C15u | 1; // any seed but a state of zero
+    randomState = trace->seed * 0x9E3779B97F4A7C15u | 1; // any seed but a state of zero
     cumulative[0] = 1;
-    for (unsigned name = 1; name < names; name++) cumulative[name] = cumulative[name - 1] + 1.0 / (name + 1);
+    for (unsigned name = 1; name < trace->names; name++) cumulative[name] = cumulative[name - 1] + 1.0 / (name + 1);
     for (unsigned turn = 0; turn < 16; turn++) next_random(); // seeds that resemble each other must not begin alike
     double at = 0;
     while (count < room) {
-        at -= log(1 - next_random()) / queriesPerSecond;
-        if (at >= seconds) break;
+        at -= log(1 - next_random()) / trace->rate;
+        if (at >= trace->seconds) break;
         struct arrival *arrival = &(*arrivals)[count++];
         arrival->at = (int64_t)(at * 1e9);
-        arrival->name = draw_name(cumulative, names);
+        arrival->name = draw_name(cumulative, trace->names);
         arrival->id = (unsigned)(next_random() * 65536);
     }
     return count;
@@ -68,7 +69,8 @@ size_t make_trace(uint64_t seed, unsigned names, unsigned seconds, struct arriva
 // MARK: messages
 
 void write_name(unsigned number, char text[maxQueryBytes]) {
-    snprintf(text, maxQueryBytes, "name%u.replay.example", number);
+    if (domains == 1) snprintf(text, maxQueryBytes, "name%u.replay.example", number);
+    else snprintf(text, maxQueryBytes, "name%u.replay%u.example", number, number % domains);
 }
 
 size_t write_query(const char *name, unsigned id, unsigned char query[maxQueryBytes]) {
@@ -148,19 +150,21 @@ static double milliseconds_taken(const struct flight *flight) {
     return (double)(flight->received - flight->sent) / 1e6;
 }
 
-static void note_age(struct figures *figures, const struct flight *flight, unsigned name, int64_t begin,
+// Returns whether the answer has expired while the primary works.
+static int note_age(struct figures *figures, const struct flight *flight, unsigned name, int64_t begin,
                      const struct outage *outage) {
     char text[maxQueryBytes];
     write_name(name, text);
     double age = (double)(flight->received - begin) / 1e6 - flight->issued;
     double beyond = age - 1000.0 * lifetime_seconds(text) - toleranceMilliseconds;
-    if (beyond <= 0) return;
-    if (flight->received >= outage->begin && flight->sent < outage->end + graceMilliseconds * 1000000ll) {
+    if (beyond <= 0) return 0;
+    if (flight->received >= outage->begin && flight->received < outage->end + graceMilliseconds * 1000000ll) {
         figures->expiredInOutage++;
-        return;
+        return 0;
     }
     figures->expiredHealthy++;
     if (beyond / 1000 > figures->worstAgeSeconds) figures->worstAgeSeconds = beyond / 1000;
+    return 1;
 }
 
 static void note_failure(struct figures *figures, const struct flight *flight, const struct outage *outage) {
@@ -170,8 +174,15 @@ static void note_failure(struct figures *figures, const struct flight *flight, c
     if (flight->verdict == wrong) figures->wrong++;
 }
 
+static void print_wait(FILE *waits, const char *server, const struct arrival *arrival, double taken, const char *what) {
+    char name[maxQueryBytes];
+    write_name(arrival->name, name);
+    fprintf(waits, "%s %.3f %s %u %.1f %s\n", server, (double)arrival->at / 1e9, name, lifetime_seconds(name), taken,
+            what);
+}
+
 void print_figures(const char *server, const struct arrival *arrivals, const struct flight *flights, size_t count,
-                   int64_t begin, const struct outage *outage) {
+                   int64_t begin, const struct outage *outage, FILE *waits) {
     struct figures figures = {0};
     char isKnown[maxNames] = {0};
     int isEcho = strcmp(server, "floor") == 0;
@@ -179,14 +190,21 @@ void print_figures(const char *server, const struct arrival *arrivals, const str
     if (all == NULL || repeats == NULL) abort();
     for (size_t index = 0; index < count; index++) {
         const struct flight *flight = &flights[index];
+        const struct arrival *arrival = &arrivals[index];
         double taken = all[index] = milliseconds_taken(flight);
-        if (isKnown[arrivals[index].name]) {
-            if (flight->verdict == answered && taken < fastMilliseconds) figures.fastRepeats++;
+        int isGood = flight->verdict == answered, isFast = isGood && taken < fastMilliseconds;
+        if (isKnown[arrival->name]) {
+            figures.fastRepeats += (unsigned long)isFast;
             repeats[figures.repeats++] = taken;
+            if (isGood && !isFast) print_wait(waits, server, arrival, taken, "slow");
         }
-        isKnown[arrivals[index].name] = 1;
-        if (flight->verdict != answered) note_failure(&figures, flight, outage);
-        else if (!isEcho) note_age(&figures, flight, arrivals[index].name, begin, outage);
+        isKnown[arrival->name] = 1;
+        if (!isGood) {
+            note_failure(&figures, flight, outage);
+            print_wait(waits, server, arrival, taken, "failed");
+        } else if (!isEcho && note_age(&figures, flight, arrival->name, begin, outage)) {
+            print_wait(waits, server, arrival, taken, "expired");
+        }
     }
     printf("%s %zu %lu %lu", server, count, figures.repeats, figures.fastRepeats);
     printf(" %.3f %.3f %.3f", quantile(all, count, 0.5), quantile(all, count, 0.99), quantile(all, count, 0.999));

@@ -1,12 +1,17 @@
 # Whether a name in use ever waits: one Zipf trace with an outage, played at the same time against httpdnsd, unbound,
 # dnsmasq and smartdns, each with a primary upstream and a second, slower resolver of its own. Started by scripts/bench.
-# SEED=NUMBER chooses another trace.
+# SEED=NUMBER chooses another trace, OUTAGE=KIND another outage (replay-upstream.c), RATE=NUMBER the queries per second,
+# DOMAINS=NUMBER the registrable domains of the names. WAITS=FILE gets a line for each query that no client should see
+# (replay-load.c).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/debian-packages
 
 seed=${SEED:-1}
+outage=${OUTAGE:-silent}
+rate=${RATE:-150}
 names=2000
+domains=${DOMAINS:-1}
 seconds=120
 outageBegin=60
 outageEnd=80
@@ -24,6 +29,7 @@ maxExpired=0
 maxFailures=0
 maxRequestRatio=2.0
 maxBatchedRatio=0.999
+usualRate=150 # the ratios are judged at this rate in a silent outage
 
 # The user of httpdnsd if root starts it. The default user 65534 may hold no key.
 serving_user=
@@ -69,7 +75,7 @@ has_lines() {
 start_upstreams() {
     local server
     begin=$(date -d "$startSeconds seconds" +%s.%N)
-    start upstream "$bin/replay-upstream" "${#servers[@]}" "$begin" "$outageBegin" "$outageEnd"
+    start upstream "$bin/replay-upstream" "${#servers[@]}" "$begin" "$outageBegin" "$outageEnd" "$outage"
     await upstream has_lines "${#servers[@]}" "$work/upstream.log"
     for server in "${servers[@]}"; do
         read -r "primary[$server]" "http[$server]" "second[$server]"
@@ -86,7 +92,7 @@ user = "$serving_user"
 name = "primary"
 dialect = "$2"
 url = "http://lab.example:${http[$1]}$3"
-addresses = ["127.0.0.1"]
+addresses = [$(printf '"%s", ' "${addresses[@]}")]
 $4
 [system-resolver]
 servers = ["127.0.0.1:${second[$1]}"]
@@ -122,7 +128,7 @@ remote-control:
     control-enable: no
 forward-zone:
     name: "."
-    forward-addr: 127.0.0.1@${primary[$1]}
+$(printf "    forward-addr: %s@${primary[$1]}\n" "${addresses[@]}")
     forward-addr: 127.0.0.1@${second[$1]}
 END
     start "$1" unbound -d -c "$work/$1.conf"
@@ -130,9 +136,10 @@ END
 
 # Without --fast-dns-retry dnsmasq never retries by itself, and every miss in the outage would be a failure.
 start_dnsmasq() {
+    local primaries=("${addresses[@]/#/--server=}")
     start dnsmasq dnsmasq --keep-in-foreground --conf-file=/dev/null --pid-file= --user="$(id -un)" \
         --listen-address=127.0.0.1 --bind-interfaces --port="${ports[dnsmasq]}" --no-resolv --no-hosts --no-poll \
-        --server="127.0.0.1#${primary[dnsmasq]}" --server="127.0.0.1#${second[dnsmasq]}" --fast-dns-retry \
+        "${primaries[@]/%/"#${primary[dnsmasq]}"}" --server="127.0.0.1#${second[dnsmasq]}" --fast-dns-retry \
         --cache-size=10000 --dns-forward-max=1000 --use-stale-cache
 }
 
@@ -140,7 +147,7 @@ start_dnsmasq() {
 start_smartdns() {
     cat >"$work/smartdns.conf" <<END
 bind 127.0.0.1:${ports[smartdns]}
-server 127.0.0.1:${primary[smartdns]}
+$(printf "server %s:${primary[smartdns]}\n" "${addresses[@]}")
 server 127.0.0.1:${second[smartdns]}
 cache-size 16384
 cache-persist no
@@ -180,8 +187,9 @@ start_server() {
 play() {
     local server arguments=()
     for server in "${servers[@]}"; do arguments+=("$server=${ports[$server]}"); done
-    $realtime "$bin/replay-load" "$begin" "$outageBegin" "$outageEnd" "$seconds" "$names" "$seed" "${arguments[@]}" \
-        >"$work/figures" || fail "no figures: $(tail -n 2 "$work"/*.log)"
+    $realtime "$bin/replay-load" "$begin" "$outageBegin" "$outageEnd" "$seconds" "$names" "$domains" \
+        "$rate" "$seed" "${WAITS:-$work/waits}" "${arguments[@]}" >"$work/figures" ||
+        fail "no figures: $(tail -n 2 "$work"/*.log)"
     for server in "${servers[@]}"; do
         kill -0 "${pids[$server]}" 2>/dev/null || fail "$server ended: $(tail -n 3 "$work/$server.log")"
         case $server in
@@ -257,6 +265,7 @@ judge() {
     goal "$1: repeats that took 5 ms or failed, %:" "$(figure "$1" '100 * (1 - $4 / $3)')" "$maxSlowPercent"
     goal "$1: expired answers while the primary works:" "$(figure "$1" '$11')" "$maxExpired"
     goal "$1: failures:" "$(figure "$1" '$14 + $15 + $16')" "$maxFailures"
+    [ "$outage:$rate" = "silent:$usualRate" ] || return 0
     goal "$1: names asked upstream, over unbound without prefetch:" "$(figure "$1" '($21 + $24) / plain')" \
         "$maxRequestRatio"
     [ "$1" != httpdnsd-batch ] ||
@@ -265,7 +274,7 @@ judge() {
 }
 
 report() {
-    echo "$names names, $(figure httpdnsd '$2') queries in $seconds s for each server, primary dead from" \
+    echo "$names names of $domains domains, $(figure httpdnsd '$2') queries in $seconds s for each server, outage ($outage) from" \
         "$outageBegin s to $outageEnd s, seed $seed"
     versions | paste -sd , | sed 's/,/, /g'
     echo
@@ -281,6 +290,12 @@ report() {
     done
 }
 
+addresses=(127.0.0.1)
+case $outage in
+silent | failing | throttling | resetting | slow) ;;
+one-address) addresses+=(127.0.0.2) ;;
+*) fail "no outage $outage" ;;
+esac
 PATH=$PATH:/usr/sbin
 install_missing "${build_packages[@]}" "${bench_packages[@]}"
 build
