@@ -5,10 +5,8 @@
 
 package struct DeadlineQueue: Sendable {
     private struct Entry: Sendable {
-        /// Time since `origin`. Durations compare and copy inline; instants need library calls, which would dominate
-        /// the cost of a queue with thousands of entries.
-        var time: Duration
-        let number: Int
+        var time: Instant
+        let number: Int32
 
         /// Orders equal times by number, so that the same events give the same actions.
         func precedes(_ other: Entry) -> Bool {
@@ -16,34 +14,28 @@ package struct DeadlineQueue: Sendable {
         }
     }
 
-    /// The first instant that was set; all times count from it.
-    private var origin: Instant?
     private var heap: [Entry] = []
-    private var positions: [Int] = []
+    private var positions: [Int32] = []
 
-    private static let nowhere = -1
+    private static let nowhere: Int32 = -1
 
     package init() {}
 
-    package var earliest: Instant? {
-        guard let origin, let first = heap.first else { return nil }
-        return origin + first.time
-    }
+    package var earliest: Instant? { heap.first?.time }
 
-    package var first: Int? { heap.first?.number }
+    package var first: Int? { heap.first.map { Int($0.number) } }
 
     package func contains(_ number: Int) -> Bool { position(of: number) != nil }
 
     /// Adds, or moves, the deadline of `number`.
     package mutating func set(_ instant: Instant, for number: Int) {
-        let time = time(instant)
         if let position = position(of: number) {
-            heap[position].time = time
+            heap[position].time = instant
             settle(position)
         } else {
-            heap.append(Entry(time: time, number: number))
+            heap.append(Entry(time: instant, number: Int32(number)))
             while positions.count <= number { positions.append(DeadlineQueue.nowhere) }
-            positions[number] = heap.count - 1
+            positions[number] = Int32(heap.count - 1)
             settle(heap.count - 1)
         }
     }
@@ -54,26 +46,20 @@ package struct DeadlineQueue: Sendable {
         let last = heap.removeLast()
         guard position < heap.count else { return }
         heap[position] = last
-        positions[last.number] = position
+        positions[Int(last.number)] = Int32(position)
         settle(position)
     }
 
     /// Removes one deadline that has passed, and returns its number.
     package mutating func popDue(_ now: Instant) -> Int? {
-        guard let first = heap.first, first.time <= time(now) else { return nil }
-        remove(first.number)
-        return first.number
-    }
-
-    private mutating func time(_ instant: Instant) -> Duration {
-        if let origin { return origin.duration(to: instant) }
-        origin = instant
-        return .zero
+        guard let first = heap.first, first.time <= now else { return nil }
+        remove(Int(first.number))
+        return Int(first.number)
     }
 
     private func position(of number: Int) -> Int? {
         guard number < positions.count, positions[number] != DeadlineQueue.nowhere else { return nil }
-        return positions[number]
+        return Int(positions[number])
     }
 
     private mutating func settle(_ start: Int) {
@@ -96,7 +82,7 @@ package struct DeadlineQueue: Sendable {
 
     private mutating func swap(_ first: Int, _ second: Int) {
         heap.swapAt(first, second)
-        positions[heap[first].number] = first
-        positions[heap[second].number] = second
+        positions[Int(heap[first].number)] = Int32(first)
+        positions[Int(heap[second].number)] = Int32(second)
     }
 }
