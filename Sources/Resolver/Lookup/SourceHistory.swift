@@ -1,7 +1,6 @@
 // Bounded table of each source's last answer and last failure per question, for reports. No decision reads it.
 //
-// Invariants: `numberOf` maps every entry's question to its place, and nothing else. An entry has at most one answer
-// and one failure per source.
+// Invariants: `index` has every entry once. An entry has at most one answer and one failure per source.
 
 package import DNSWire
 
@@ -48,7 +47,7 @@ struct SourceHistory {
     }
 
     private var entries: [Entry] = []
-    private var numberOf: [Question: Int] = [:]
+    private var index = HashIndex()
     /// The entry to replace next.
     private var oldest = 0
 
@@ -90,32 +89,36 @@ struct SourceHistory {
     }
 
     func lastSubstitute(on question: Question) -> LastSubstitute? {
-        numberOf[question].flatMap { entries[$0].lastSubstitute }
+        number(of: question).flatMap { entries[$0].lastSubstitute }
     }
 
     /// Records that the source's last answer was stored in the cache. Ignored if that answer is forgotten.
     mutating func kept(_ question: Question, from source: Source, now: Instant) {
-        guard let number = numberOf[question],
+        guard let number = number(of: question),
             let index = entries[number].answers.firstIndex(where: { $0.source == source })
         else { return }
         entries[number].answers[index].keptAt = now
     }
 
     /// Returns the answers to the question, the latest last.
-    func answers(to question: Question) -> [SourceAnswer] { numberOf[question].map { entries[$0].answers } ?? [] }
+    func answers(to question: Question) -> [SourceAnswer] { number(of: question).map { entries[$0].answers } ?? [] }
 
-    func failures(on question: Question) -> [SourceFailure] { numberOf[question].map { entries[$0].failures } ?? [] }
+    func failures(on question: Question) -> [SourceFailure] { number(of: question).map { entries[$0].failures } ?? [] }
+
+    private func number(of question: Question) -> Int? {
+        index.number(question.indexHash) { entries[$0].question == question }
+    }
 
     private mutating func change(_ question: Question, _ body: (inout Entry) -> Void) {
-        if let number = numberOf[question] { return body(&entries[number]) }
+        if let number = number(of: question) { return body(&entries[number]) }
         var new = Entry(question: question)
         body(&new)
         if entries.count < Bounds.maxHistoryQuestions {
-            numberOf[question] = entries.count
+            index.add(entries.count, hash: question.indexHash)
             entries.append(new)
         } else {
-            numberOf[entries[oldest].question] = nil
-            numberOf[question] = oldest
+            index.remove(oldest, hash: entries[oldest].question.indexHash)
+            index.add(oldest, hash: question.indexHash)
             entries[oldest] = new
             oldest = (oldest + 1) % entries.count
         }

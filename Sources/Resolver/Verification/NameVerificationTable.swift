@@ -1,8 +1,7 @@
 // Bounded LRU table of verification state, by name and view: the addresses that a filtering view gets for a name are no
 // forgery of the addresses that other clients get.
 //
-// Invariants: `numberOf` and `numberOfView` have every entry of `names` at its place, and nothing else; no dictionary
-// of a view is empty; `marks` has places of `names` only.
+// Invariants: `index` has every entry of `names` once, by the name alone; `marks` has places of `names` only.
 
 import DNSWire
 
@@ -19,9 +18,7 @@ struct NameInView: Equatable {
 
 struct NameVerificationTable {
     private(set) var names: [NameVerification] = []
-    /// The places of names for clients without a view.
-    private var numberOf: [Name: Int] = [:]
-    private var numberOfView: [UInt32: [Name: Int]] = [:]
+    private var index = HashIndex()
     private var hand = 0
     /// When an address of a name in use is due for a probe. The next query for the name starts it.
     private var marks = DeadlineQueue()
@@ -37,7 +34,7 @@ struct NameVerificationTable {
     init(_ names: [NameVerification], after former: NameVerificationTable) {
         self.names = names
         for (number, name) in names.enumerated() {
-            setNumber(number, of: name.key)
+            index.add(number, hash: name.name.indexHash)
         }
         evictions = former.evictions
     }
@@ -48,45 +45,36 @@ struct NameVerificationTable {
     }
 
     func number(of question: Question) -> Int? {
-        let view = question.clients.view
-        return view == 0 ? numberOf[question.name] : numberOfView[view]?[question.name]
+        index.number(question.name.indexHash) {
+            names[$0].key.view == question.clients.view && names[$0].name == question.name
+        }
     }
 
     subscript(question: Question) -> NameVerification? { number(of: question).map { names[$0] } }
 
     /// Returns the places of a name, the one for clients without a view first.
     func numbers(of name: Name) -> [Int] {
-        let inViews = numberOfView.sorted { $0.key < $1.key }.compactMap { $0.value[name] }
-        return (numberOf[name].map { [$0] } ?? []) + inViews
+        index.numbers(name.indexHash).filter { names[$0].name == name }
+            .sorted { names[$0].key.view < names[$1].key.view }
     }
 
     /// Returns the place of a question's name, and adds the name if it is unknown.
     mutating func enter(_ question: Question, now: Instant) -> Int {
         if let number = number(of: question) { return number }
-        let key = NameInView(question)
-        let new = NameVerification(key, now: now)
+        let new = NameVerification(NameInView(question), now: now)
         let number: Int
         if names.count < Bounds.maxVerifiedNames {
             number = names.count
             names.append(new)
         } else {
             number = leastNeeded()
-            setNumber(nil, of: names[number].key)
+            index.remove(number, hash: names[number].name.indexHash)
             marks.remove(number)
             names[number] = new
             evictions += 1
         }
-        setNumber(number, of: key)
+        index.add(number, hash: question.name.indexHash)
         return number
-    }
-
-    private mutating func setNumber(_ number: Int?, of key: NameInView) {
-        guard key.view != 0 else {
-            numberOf[key.name] = number
-            return
-        }
-        numberOfView[key.view, default: [:]][key.name] = number
-        if numberOfView[key.view]?.isEmpty ?? false { numberOfView[key.view] = nil }
     }
 
     /// - Parameter body: must not change the `key` property.
