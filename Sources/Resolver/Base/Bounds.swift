@@ -120,8 +120,8 @@ package enum Bounds {
     /// Longest lookup at nameservers: longer than any client waits. The resolver abandons a fetch earlier.
     package static let nameserverTimeout: Duration = .seconds(5)
 
-    /// Questions with remembered demand, for refreshes. A busy office asks some thousand names per hour. Half a
-    /// kilobyte each.
+    /// Questions with remembered demand, for refreshes. A busy office asks some thousand names per hour. With the name,
+    /// 220 bytes each.
     static let maxPlanned = 8192
     /// Entries sampled for eviction when the table is full.
     static let planSample = 8

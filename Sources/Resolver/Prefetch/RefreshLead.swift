@@ -45,6 +45,6 @@ extension RefreshPlan {
         return deadlines.contains(number) && (type.isAddress ? type : nil) == kind
             && entries[number].lifetimeSeconds > 0 && entries[number].dueAt < entries[number].expiresAt
             && !entries[number].countsDown && entries[number].usualSeconds == nil
-            && entries[number].charge == nil && !entries[number].isPostponed
+            && charges[number] == nil && !entries[number].isPostponed
     }
 }

@@ -7,8 +7,9 @@ import DNSWire
 ///                     ▲                   └────── not ────> idle: known, and expires
 ///                     └──────────── asked again ─────────────┘
 ///
-/// Invariants: `numberOf` has every entry once; `deadlines` holds exactly the scheduled ones; at most `maxPlanned`. A
-/// kept entry is always scheduled, except between `popDue` and `counted`.
+/// Invariants: `index` has every entry once; `deadlines` holds exactly the scheduled ones; at most `maxPlanned`;
+/// `charges` and `demandElsewhere` have numbers of entries only. A kept entry is always scheduled, except between
+/// `popDue` and `counted`.
 struct RefreshPlan {
     // Most names are not asked in the last tenth of a TTL. Refreshes triggered by hits at that time make one repeated
     // query in ten wait (`scripts/bench replay`). There, demand keeps the requests below twice those of a cache without
@@ -24,43 +25,39 @@ struct RefreshPlan {
         case new
     }
 
+    /// 104 bytes. The order of the properties leaves no gaps; an entry seldom has a charge or a demand elsewhere, which
+    /// are apart.
     struct Entry {
         let question: Question
-        var demand: Demand
-        /// Demand at other members of the fleet; nil: unknown.
-        var demandElsewhere: Demand?
-        var expiresAt: Instant
-        /// When the entry is due; the earliest due entry is refreshed first. A wait for a request slot does not change
-        /// this time, a wait for the budget does.
-        var dueAt: Instant
-        var lifetimeSeconds: UInt32 = 0
-        /// The lifetime before a suspiciously short one was received; nil if none was.
-        var usualSeconds: UInt32?
-        /// The upstream returns the remaining TTL of its own cache entry. A query before the expiry would return the
-        /// same expiry again.
-        var countsDown = false
         /// The last answer is negative.
         var isNegative = false
         /// Requested by the operator; not resolved yet.
         var isRequested = false
         /// The operator wants the answer fresh at all times.
         var isKept = false
-        /// The current answer was prefetched.
-        var isRefreshed = false
-        /// Consecutive due times at which the answer had no hits.
-        var unread = 0
-        /// The entry's hits are counted already; the refresh waits for a request slot or for the provider's budget.
-        var isPostponed = false
-        /// The provider whose refresh budget was charged for this question, and when the refresh may start. A refresh
-        /// before that time is charged again. Kept per question, so that one provider's budget delays no refresh at
-        /// another.
-        var charge: (to: RankedID, from: Instant)?
-        /// The last answer was learned on another network, and none is cached for the current one.
-        var isElsewhere = false
+        var demand: Demand
+        var expiresAt: Instant
+        /// When the entry is due; the earliest due entry is refreshed first. A wait for a request slot does not change
+        /// this time, a wait for the budget does.
+        var dueAt: Instant
         /// When the provider's records in the cache expire; nil: there are none, or the provider's answer was negative.
         var providerRecordsEnd: Instant?
-        /// Queries and cache hits, at least one.
-        var uses = 1
+        /// The current answer was prefetched.
+        var isRefreshed = false
+        /// The entry's hits are counted already; the refresh waits for a request slot or for the provider's budget.
+        var isPostponed = false
+        /// The last answer was learned on another network, and none is cached for the current one.
+        var isElsewhere = false
+        var lifetimeSeconds: UInt32 = 0
+        /// The lifetime before a suspiciously short one was received; nil if none was.
+        var usualSeconds: UInt32?
+        /// The upstream returns the remaining TTL of its own cache entry. A query before the expiry would return the
+        /// same expiry again.
+        var countsDown = false
+        /// Consecutive due times at which the answer had no hits; saturates.
+        private(set) var unread: UInt8 = 0
+        /// More than one query or cache hit.
+        private(set) var isUsedAgain = false
 
         init(_ question: Question, _ demand: Demand, expiresAt: Instant) {
             self.question = question
@@ -73,23 +70,35 @@ struct RefreshPlan {
         /// expiry would then get the same expiry.
         var waitsForExpiry: Bool { countsDown || usualSeconds != nil }
 
-        /// Whether the question is in use by the demand of the last count.
-        var isInUse: Bool { isInUse(demand.perSecond + (demandElsewhere?.perSecond ?? 0)) }
-
-        func isInUse(at now: Instant) -> Bool {
-            isInUse(demand.perSecond(at: now) + (demandElsewhere?.perSecond(at: now) ?? 0))
-        }
-
-        private func isInUse(_ asksPerSecond: Double) -> Bool {
+        /// Returns whether the question is in use.
+        ///
+        /// - Parameter asksPerSecond: the demand, that of other members of a fleet included.
+        func isInUse(_ asksPerSecond: Double) -> Bool {
             if isKept { return true }
             // A negative answer is refreshed only after a second query, so that scans of random names cause no
             // refreshes.
-            guard unread < Bounds.maxUnreadRefreshes, uses > 1 || !isNegative else { return false }
+            guard unread < Bounds.maxUnreadRefreshes, isUsedAgain || !isNegative else { return false }
             let lifetime = max(lifetimeSeconds, usualSeconds ?? 0)
             return asksPerSecond * Double(lifetime) >= Bounds.expectedAsksWorthRefreshing
         }
 
-        /// Discards expiry, countdown and charge of the former network. The usual lifetime remains as an estimate.
+        mutating func asked(now: Instant) {
+            demand.count(1, now: now)
+            isUsedAgain = true
+            unread = 0
+        }
+
+        mutating func counted(_ hits: Int, now: Instant) {
+            demand.count(hits, now: now)
+            if hits > 0 {
+                isUsedAgain = true
+                unread = 0
+            } else if !isPostponed {
+                unread = min(unread, .max - 1) + 1
+            }
+        }
+
+        /// Discards expiry and countdown of the former network. The usual lifetime remains as an estimate.
         mutating func networkChanged(to network: NetworkAfterChange, now: Instant) {
             expiresAt = now
             lifetimeSeconds = max(lifetimeSeconds, usualSeconds ?? 0)
@@ -97,7 +106,6 @@ struct RefreshPlan {
             countsDown = false
             isRefreshed = false
             isPostponed = false
-            charge = nil
             guard network != .same else { return }
             isElsewhere = network == .new
             // A known network presumably has cached records of its own.
@@ -106,8 +114,14 @@ struct RefreshPlan {
     }
 
     private(set) var entries: [Entry] = []
-    private var numberOf: [Question: Int] = [:]
+    private var index = HashIndex()
     private(set) var deadlines = DeadlineQueue()
+    /// The provider whose refresh budget was charged for an entry's question, and when the refresh may start. A refresh
+    /// before that time is charged again. Kept per question, so that one provider's budget delays no refresh at
+    /// another.
+    private(set) var charges: [Int: (to: RankedID, from: Instant)] = [:]
+    /// Demand for an entry's question at other members of the fleet, if known.
+    private var demandElsewhere: [Int: Demand] = [:]
     var random: SeededGenerator
     /// Upstream latency that the current leads were planned with: for each address type, and under nil for all other
     /// types.
@@ -124,32 +138,32 @@ struct RefreshPlan {
 
     /// Returns whether the operator requested the question and it is not resolved yet. It is tried until it succeeds.
     func isRequested(_ question: Question) -> Bool {
-        numberOf[question].map { entries[$0].isRequested } ?? false
+        number(of: question).map { entries[$0].isRequested } ?? false
     }
 
     /// Queries per second on this machine; nil for an unknown question.
     func demand(for question: Question, now: Instant) -> Double? {
-        numberOf[question].map { entries[$0].demand.perSecond(at: now) }
+        number(of: question).map { entries[$0].demand.perSecond(at: now) }
     }
 
     mutating func demanded(_ question: Question, perSecond: Double, now: Instant) {
-        guard let number = numberOf[question] else { return }
-        entries[number].demandElsewhere = Demand(perSecond: perSecond, now: now)
+        guard let number = number(of: question) else { return }
+        demandElsewhere[number] = Demand(perSecond: perSecond, now: now)
     }
 
-    func isKept(_ question: Question) -> Bool { numberOf[question].map { entries[$0].isKept } ?? false }
+    func isKept(_ question: Question) -> Bool { number(of: question).map { entries[$0].isKept } ?? false }
 
     /// Returns whether the last answer had records of the requested type, and when the provider's records in the cache
     /// expire or expired; nil: there are none.
     func records(of question: Question) -> (hasAny: Bool, providersEnd: Instant?) {
-        guard let number = numberOf[question] else { return (false, nil) }
+        guard let number = number(of: question) else { return (false, nil) }
         let entry = entries[number]
         let hasAny = entry.lifetimeSeconds > 0 && !entry.isNegative && !entry.isElsewhere
         return (hasAny, entry.providerRecordsEnd)
     }
 
     /// Returns the demand; nil for an unknown question.
-    func demand(for question: Question) -> Demand? { numberOf[question].map { entries[$0].demand } }
+    func demand(for question: Question) -> Demand? { number(of: question).map { entries[$0].demand } }
 
     /// Returns at most `count` names, the most asked first.
     func hottest(atMost count: Int, now: Instant) -> [Name] {
@@ -183,9 +197,9 @@ struct RefreshPlan {
     /// The cache gave the answer near its expiry and counted that hit as any other.
     /// - Returns: whether to refresh the answer now. False if a refresh is planned, or should wait for the expiry.
     mutating func prefetchDue(_ question: Question, now: Instant) -> Bool {
-        guard let number = numberOf[question] else {
+        guard let number = number(of: question) else {
             asked(question, now: now)
-            if let number = numberOf[question] { entries[number].providerRecordsEnd = now }
+            if let number = number(of: question) { entries[number].providerRecordsEnd = now }
             return true
         }
         return !deadlines.contains(number) && !entries[number].waitsForExpiry
@@ -193,18 +207,16 @@ struct RefreshPlan {
 
     /// Counts a client's question that the cache could not answer.
     mutating func asked(_ question: Question, now: Instant) {
-        guard let number = numberOf[question] else {
+        guard let number = number(of: question) else {
             add(Entry(question, Demand(now: now), expiresAt: now), now: now)
             return
         }
-        entries[number].demand.count(1, now: now)
-        entries[number].uses += 1
-        entries[number].unread = 0
+        entries[number].asked(now: now)
     }
 
     /// Makes a question requested by the operator due at once.
     mutating func requested(_ question: Question, now: Instant) {
-        let number = numberOf[question] ?? add(Entry(question, Demand(now: now), expiresAt: now), now: now)
+        let number = number(of: question) ?? add(Entry(question, Demand(now: now), expiresAt: now), now: now)
         entries[number].isRequested = true
         schedule(number, at: now)
     }
@@ -216,7 +228,7 @@ struct RefreshPlan {
         for number in entries.indices { entries[number].isKept = false }
         var due: [Int] = []
         for question in questions {
-            let number = numberOf[question] ?? add(Entry(question, Demand(now: now), expiresAt: now), now: now)
+            let number = number(of: question) ?? add(Entry(question, Demand(now: now), expiresAt: now), now: now)
             entries[number].isKept = true
             if !formerlyKept.contains(question) { due.append(number) }
         }
@@ -231,7 +243,7 @@ struct RefreshPlan {
     /// Adds an answer from an earlier run of the daemon. A question that is already known keeps its entry, unless it is
     /// kept and has no answer yet.
     mutating func restored(_ answer: RestoredAnswer, now: Instant) {
-        let known = numberOf[answer.question]
+        let known = number(of: answer.question)
         let mayRestore =
             known.map { entries[$0].isKept && entries[$0].lifetimeSeconds == 0 } ?? (entries.count < Bounds.maxPlanned)
         guard mayRestore else { return }
@@ -248,7 +260,7 @@ struct RefreshPlan {
     mutating func learned(
         _ question: Question, _ answer: Learned, isRefresh: Bool, upstreamLatency: Duration, now: Instant
     ) {
-        guard let number = numberOf[question] else { return }
+        guard let number = number(of: question) else { return }
         entries[number].isRequested = false
         entries[number].isElsewhere = false
         entries[number].isRefreshed = isRefresh
@@ -275,18 +287,18 @@ struct RefreshPlan {
 
     /// Ends the operator's request for an answer, because there is one that is not planned for refresh.
     mutating func gained(_ question: Question) {
-        if let number = numberOf[question] { entries[number].isRequested = false }
+        if let number = number(of: question) { entries[number].isRequested = false }
     }
 
     /// Postpones the next look at a kept question, which is scheduled already, if this instant is later.
     mutating func postponed(_ question: Question, beyond instant: Instant) {
-        guard let number = numberOf[question], entries[number].isKept else { return }
+        guard let number = number(of: question), entries[number].isKept else { return }
         schedule(number, at: max(entries[number].dueAt, instant))
     }
 
     /// Schedules a retry at this time, as no upstream answered.
     mutating func failed(_ question: Question, retryAt: Instant) {
-        guard let number = numberOf[question] else { return }
+        guard let number = number(of: question) else { return }
         schedule(number, at: retryAt + random.duration(upTo: Bounds.afterExpiryDelay))
     }
 
@@ -296,7 +308,7 @@ struct RefreshPlan {
     mutating func deferred(
         _ question: Question, until instant: Instant, within spread: Duration = Bounds.afterExpiryDelay
     ) {
-        guard let number = numberOf[question] else { return }
+        guard let number = number(of: question) else { return }
         entries[number].isPostponed = true
         schedule(number, at: instant + random.duration(upTo: spread))
     }
@@ -306,24 +318,24 @@ struct RefreshPlan {
     ///
     /// - Parameter step: the interval between two questions.
     mutating func retry(_ questions: [Question], step: Duration, now: Instant) {
-        let numbers = Set(questions.compactMap { numberOf[$0] })
-        let ordered = byDemand(now) { numberOf[$0.question].map(numbers.contains) ?? false }
+        let numbers = Set(questions.compactMap(number))
+        let ordered = byDemand(now, where: numbers.contains)
         for (place, number) in ordered.enumerated() { schedule(number, at: now + step * place) }
     }
 
     /// Postpones the refresh of a question in use because no slot is free. The caller takes no more due questions until
     /// there is one.
     mutating func postponed(_ question: Question, now: Instant) {
-        guard let number = numberOf[question] else { return }
+        guard let number = number(of: question) else { return }
         entries[number].isPostponed = true
         schedule(number, at: min(entries[number].dueAt, now))
     }
 
     /// Schedules the refresh of a question in use for the time at which its budget share is available.
     mutating func charged(_ question: Question, to provider: RankedID, from instant: Instant) {
-        guard let number = numberOf[question] else { return }
+        guard let number = number(of: question) else { return }
         entries[number].isPostponed = true
-        entries[number].charge = (provider, instant)
+        charges[number] = (provider, instant)
         schedule(number, at: instant)
     }
 
@@ -335,13 +347,14 @@ struct RefreshPlan {
             deadlines.remove(number)
             entries[number].networkChanged(to: network, now: now)
         }
-        pace(byDemand(now) { $0.isRequested || $0.isInUse(at: now) }, now: now)
+        charges = [:]
+        pace(byDemand(now) { entries[$0].isRequested || isInUse($0, at: now) }, now: now)
     }
 
     /// Spreads the refreshes that fell due while no upstream could be asked, at the same rate.
     mutating func resumed(now: Instant) {
-        let isDue = { (entry: Entry) in entry.dueAt <= now + Bounds.afterExpiryDelay }
-        pace(byDemand(now, where: isDue).filter(deadlines.contains), now: now)
+        let end = now + Bounds.afterExpiryDelay
+        pace(byDemand(now) { deadlines.contains($0) && entries[$0].dueAt <= end }, now: now)
     }
 
     private mutating func pace(_ numbers: [Int], now: Instant) {
@@ -349,8 +362,8 @@ struct RefreshPlan {
     }
 
     /// Returns requested and kept entries, then the most asked ones. Equal entries stay in insertion order.
-    private func byDemand(_ now: Instant, where isMeant: (Entry) -> Bool) -> [Int] {
-        let meant = entries.indices.filter { isMeant(entries[$0]) }.map { ($0, priority($0, at: now)) }
+    private func byDemand(_ now: Instant, where isMeant: (Int) -> Bool) -> [Int] {
+        let meant = entries.indices.filter(isMeant).map { ($0, priority($0, at: now)) }
         return meant.sorted { ($1.1, $0.0) < ($0.1, $1.0) }.map(\.0)
     }
 
@@ -361,7 +374,7 @@ struct RefreshPlan {
     mutating func popDue(_ now: Instant) -> [Question] {
         guard let number = deadlines.popDue(now) else { return [] }
         let question = entries[number].question
-        guard let partner = question.otherFamily.flatMap({ numberOf[$0] }), isNearEnd(partner, now) else {
+        guard let partner = question.otherFamily.flatMap({ self.number(of: $0) }), isNearEnd(partner, now) else {
             return [question]
         }
         deadlines.remove(partner)
@@ -380,26 +393,23 @@ struct RefreshPlan {
 
     /// - Parameter hits: cache hits since the last count.
     mutating func counted(_ question: Question, hits: Int, now: Instant) -> Prospect {
-        guard let number = numberOf[question] else { return Prospect() }
+        guard let number = number(of: question) else { return Prospect() }
         var entry = entries[number]
-        entry.demand.count(hits, now: now)
-        entry.demandElsewhere?.count(0, now: now)
-        entry.uses += hits
-        if hits > 0 { entry.unread = 0 } else if !entry.isPostponed { entry.unread += 1 }
+        entry.counted(hits, now: now)
+        if !demandElsewhere.isEmpty { demandElsewhere[number]?.count(0, now: now) }
         let wasUsed = hits > 0 && entry.isRefreshed
         entry.isRefreshed = entry.isRefreshed && !wasUsed
         // A charge expires after the burst time: after a system sleep all charged refreshes would run at once.
-        let chargedTo = entry.charge.flatMap { charge in
+        let chargedTo = charges.removeValue(forKey: number).flatMap { charge in
             charge.from <= now && now - charge.from < .seconds(Bounds.budgetBurst) ? charge.to : nil
         }
         entry.isPostponed = false
-        entry.charge = nil
         entries[number] = entry
         // The refresh may schedule nothing: its answer has TTL 0, the hosts file has the name, or the other family
         // decides.
         if entry.isKept { schedule(number, at: now + Bounds.failureCeiling) }
         return Prospect(
-            isInUse: entry.isInUse, isRequested: entry.isRequested || entry.isKept, chargedTo: chargedTo,
+            isInUse: isInUse(number, at: now), isRequested: entry.isRequested || entry.isKept, chargedTo: chargedTo,
             wasUsed: wasUsed)
     }
 
@@ -416,13 +426,22 @@ struct RefreshPlan {
 
     /// Returns the result of a count at this moment and the planned time; nil for an unknown question. Changes nothing.
     func outlook(of question: Question, hits: Int, now: Instant) -> (plannedAt: Instant?, prospect: Prospect)? {
-        guard let number = numberOf[question] else { return nil }
+        guard let number = number(of: question) else { return nil }
         var counted = self
         let prospect = counted.counted(question, hits: hits, now: now)
         return (deadlines.contains(number) ? entries[number].dueAt : nil, prospect)
     }
 
     // MARK: helpers
+
+    private func number(of question: Question) -> Int? {
+        index.number(question.indexHash) { entries[$0].question == question }
+    }
+
+    private func isInUse(_ number: Int, at now: Instant) -> Bool {
+        let elsewhere = demandElsewhere[number]?.perSecond(at: now) ?? 0
+        return entries[number].isInUse(entries[number].demand.perSecond(at: now) + elsewhere)
+    }
 
     mutating func schedule(_ number: Int, at instant: Instant) {
         entries[number].dueAt = instant
@@ -436,7 +455,7 @@ struct RefreshPlan {
     private func isNearEnd(_ number: Int, _ now: Instant) -> Bool {
         let entry = entries[number]
         // Other questions are not early: a failed one waits for its retry, and a charged one would be charged twice.
-        guard !entry.waitsForExpiry, entry.charge == nil, deadlines.contains(number),
+        guard !entry.waitsForExpiry, charges[number] == nil, deadlines.contains(number),
             entry.dueAt <= max(entry.expiresAt, now + Bounds.earlyRetry)
         else { return false }
         return now.duration(to: entry.expiresAt) <= .seconds(Int64(entry.lifetimeSeconds)) / Bounds.earlyPart
@@ -462,11 +481,13 @@ struct RefreshPlan {
             entries.append(entry)
         } else {
             number = leastInUse(now: now)
-            numberOf[entries[number].question] = nil
+            index.remove(number, hash: entries[number].question.indexHash)
             deadlines.remove(number)
+            if !charges.isEmpty { charges[number] = nil }
+            if !demandElsewhere.isEmpty { demandElsewhere[number] = nil }
             entries[number] = entry
         }
-        numberOf[entry.question] = number
+        index.add(number, hash: entry.question.indexHash)
         return number
     }
 
