@@ -271,23 +271,22 @@ struct VerifiedQuestion {
         let answer: Answer
         let source: Source
         let endsAt: Instant
-        /// The form of the answer in the cache.
-        private(set) var handedOut: Answer
-        /// The form in the cache differs from the answer as it was received.
-        private(set) var isArranged: Bool
+        /// The form of the answer in the cache, if it differs from the answer as it was received; else empty.
+        private var arranged: [Answer] = []
 
         init(answer: Answer, source: Source, endsAt: Instant, handedOut: Answer) {
             self.answer = answer
             self.source = source
             self.endsAt = endsAt
-            self.handedOut = handedOut
-            isArranged = handedOut != answer
+            handOut(handedOut)
         }
 
-        mutating func handOut(_ arranged: Answer) {
-            handedOut = arranged
-            isArranged = arranged != answer
-        }
+        /// The form of the answer in the cache.
+        var handedOut: Answer { arranged.first ?? answer }
+
+        var isArranged: Bool { !arranged.isEmpty }
+
+        mutating func handOut(_ arranged: Answer) { self.arranged = arranged == answer ? [] : [arranged] }
 
         /// Returns the answer with its remaining TTL.
         func left(_ now: Instant) -> Answer {
@@ -298,7 +297,7 @@ struct VerifiedQuestion {
     let question: Question
     var touchedAt: Instant
     var kept: Kept?
-    private var asks = 0
+    private var asks: UInt8 = 0
     var isDoubted = false
     var noneBetterUntil: Instant?
     /// When other sources were asked because of a probe's result.
