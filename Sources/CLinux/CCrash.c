@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -169,8 +170,14 @@ int clinux_write_records_on_crash(
 }
 
 int clinux_use_crash_stack(void) {
-    // Enough for a signal frame with the registers of the largest processors, and for the handler.
-    static _Thread_local char stack[64 * 1024];
-    stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
+    stack_t present;
+    if (sigaltstack(NULL, &present) == 0 && !(present.ss_flags & SS_DISABLE)) return 0;
+    // Enough for a signal frame with the registers of the largest processors, and for the handler. Takes no memory
+    // before a crash, unlike thread-local storage, which is written whole when a thread starts. Stays until the end of
+    // the process, as the threads do.
+    size_t size = 64 * 1024;
+    void *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack == MAP_FAILED) return errno;
+    stack_t alternate = {.ss_sp = stack, .ss_size = size};
     return sigaltstack(&alternate, NULL) == 0 ? 0 : errno;
 }
