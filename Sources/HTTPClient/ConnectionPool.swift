@@ -191,7 +191,7 @@ final class ConnectionPool {
     /// if it does not answer PING, or if two requests with different subjects are stuck on it: HTTP/1.1 has no PING.
     private func noteStuck(at index: Int, now: Instant) {
         guard let (port, received) = silentConnection(of: exchanges[index]) else { return }
-        let subject = exchanges[index].request.subject
+        let subject = exchanges[index].request.subject?()
         let isDead =
             exchanges[index].isPongDue(now: now)
             || stuck[port].map { $0.receivedBytes == received && $0.subject != subject } ?? false

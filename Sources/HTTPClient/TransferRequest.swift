@@ -43,8 +43,9 @@ package struct TransferRequest: Sendable {
     /// Reports the request in `takeUnacknowledged` if the peer's kernel has acknowledged neither its first attempt nor
     /// its retry within this time. The request continues. Nil: never.
     package var unacknowledgedAfter: Duration?
-    /// The name that the request asks about. Several slow requests with one subject do not indicate a bad connection.
-    package var subject: Name?
+    /// Returns the name that the request asks about. Several slow requests with one subject do not indicate a bad
+    /// connection.
+    package var subject: (@Sendable () -> Name)?
     /// The owner's number of the request, the same each time that it is sent.
     package var number: Int?
     /// Endpoints to try in turn if the previous one is silent or unreachable. The first reply wins; `timeout` covers
@@ -58,7 +59,7 @@ package struct TransferRequest: Sendable {
         headers: [(name: String, value: String)] = [], body: [UInt8] = [], timeout: Duration,
         connectTimeout: Duration, needsOwnConnection: Bool = false, stallTimeout: Duration? = nil,
         silenceTimeout: Duration? = nil, deadPathTimeout: Duration? = nil,
-        unacknowledgedAfter: Duration? = nil, subject: Name? = nil, elsewhere: [HTTPEndpoint] = [],
+        unacknowledgedAfter: Duration? = nil, subject: (@Sendable () -> Name)? = nil, elsewhere: [HTTPEndpoint] = [],
         wantsCertificate: Bool = false
     ) {
         self.method = method

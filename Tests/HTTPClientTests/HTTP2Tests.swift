@@ -109,7 +109,7 @@ import Testing
             var request = try makeRequest(server, stallTimeout: .seconds(30))
             #expect(text(loop.reply(to: request)) == "one")
             let ids = streams.map { number in
-                request.subject = Name(number == 7 ? "b" : "a")
+                request.subject = { Name(number == 7 ? "b" : "a") ?? .root }
                 return loop.start(request)
             }
             loop.run { server.received.count == 4 && loop.isAcknowledged }
@@ -134,7 +134,7 @@ import Testing
             var request = try makeRequest(server, stallTimeout: .seconds(30))
             #expect(text(loop.reply(to: request)) == "one")
             for (number, subject) in ["a", "b"].enumerated() {
-                request.subject = Name(subject)
+                request.subject = { Name(subject) ?? .root }
                 let id = loop.start(request)
                 loop.run { server.received.count == 2 + number && loop.isAcknowledged }
                 loop.skip(.seconds(30))

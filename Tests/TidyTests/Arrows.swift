@@ -32,7 +32,7 @@ enum Arrows {
         "Serving": ["DNSWire", "LinuxIO", "Synchronization", "Telemetry"],
         // Bounds are shared, and failures counted, by registrable domain.
         "PublicSuffix": ["CPSL", "DNSWire"],
-        "Resolver": ["DNSWire", "PublicSuffix"],
+        "Resolver": ["DNSWire", "PublicSuffix", "Synchronization"],
         // LinuxIO: it reads rtnetlink.
         "Network": ["CLinux", "DNSWire", "Glibc", "LinuxIO"],
         // Crypto: dialects sign and encrypt. Settings: a dialect is made of a provider's settings.

@@ -69,7 +69,7 @@ extension Lookup {
         running[index].until = giveUpAt
         // Another provider may have a place.
         if !running[index].awaitsPlace { providers.holdHedge() }
-        state.ranking[provider]?.unbegun(running[index].domain, now: now)
+        state.ranking[provider]?.unbegun(running[index].holder, now: now)
     }
 
     mutating func fetchSent(_ id: FetchID, now: Instant, _ state: inout ResolverState) {
@@ -80,7 +80,7 @@ extension Lookup {
         running[index].awaitsPlace = false
         running[index].startedAt = now
         running[index].until = now + state.ranking.timeout(of: provider)
-        state.ranking[provider]?.begun(running[index].domain, now: now)
+        state.ranking[provider]?.begun(running[index].holder, now: now)
         holdSystem(until: now + min(systemHedge, Bounds.silentFloor))
         if providers.isHedgeHeld {
             providers.hedge(after: state.ranking.hedgeDelay(provider), startedAt: now, state.ranking, at: now)

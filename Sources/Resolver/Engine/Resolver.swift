@@ -217,7 +217,7 @@ package struct Resolver {
     ) {
         let question = routed.question
         let records = state.plan.records(of: question)
-        let holder = ShareHolder(question.name, in: route.domain, client, isKnown: records.providersEnd != nil)
+        let holder = ShareHolder(question.name, client, isKnown: records.providersEnd != nil)
         let number = freeNumbers.popLast() ?? lookups.count
         if number == lookups.count { lookups.append(nil) }
         holders.add(number, for: holder)

@@ -16,7 +16,7 @@ extension ResolverState {
         guard let fetch = shadows.drop(id) else { return }
         portal.trialEnded(id)
         actions.append(.abandon(id))
-        ranking[.provider(fetch.provider)]?.unbegun(fetch.domain, now: now)
+        ranking[.provider(fetch.provider)]?.unbegun(fetch.holder, now: now)
     }
 }
 

@@ -321,7 +321,7 @@ struct Lookup {
     mutating func fetchFinished(_ id: FetchID, _ result: FetchResult, now: Instant, _ state: inout ResolverState) {
         guard let index = running.firstIndex(where: { $0.id == id }) else { return }
         let attempt = running.remove(at: index)
-        state.heard(attempt.upstream, result, of: attempt.domain, now: now)
+        state.heard(attempt.upstream, result, of: attempt.holder, now: now)
         state.end(attempt, isHeard: result.isHeard, now: now)
         if attempt.upstream == .system {
             state.systemPace.fetchFinished(result, after: attempt.startedAt.duration(to: now), now: now)
@@ -477,7 +477,7 @@ struct Lookup {
                 continue
             }
             (running[index].isSent, running[index].turnAt, running[index].startedAt) = (true, nil, now)
-            state.ranking[provider]?.begun(domain, isCharged: true, now: now)
+            state.ranking[provider]?.begun(holder, isCharged: true, now: now)
             send(running[index], isHedge: running.count > 1, &state)
         }
     }
@@ -559,7 +559,7 @@ struct Lookup {
         _ upstream: Upstream, until: Instant, turnAt: Instant? = nil, isHedge: Bool = false, now: Instant,
         _ state: inout ResolverState
     ) {
-        let attempt = state.begin(upstream, question, of: domain, until: until, turnAt: turnAt, now: now)
+        let attempt = state.begin(upstream, question, of: holder, until: until, turnAt: turnAt, now: now)
         running.append(attempt)
         if attempt.turnAt == nil { send(attempt, isHedge: isHedge, &state) }
     }

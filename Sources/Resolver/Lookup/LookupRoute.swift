@@ -20,8 +20,6 @@ extension Lookup {
         let usedUp: [RankedID]
         /// The upstreams allowed when the lookup began.
         let upstreams: NameUpstreams
-        /// The registrable domain of the name.
-        let domain: Name
         let hasSystem: Bool
         /// Time for which only the system resolver is asked (order `systemFirst`); nil: the providers go first.
         private(set) var systemLead: Duration?
@@ -64,7 +62,7 @@ extension Lookup {
                 providers: providers.filter(isOther), trialPending: trialPending.filter(isOther),
                 trialPatience: trialPatience, throttled: throttled.filter(isOther),
                 blocked: blocked.filter(isOther), usedUp: usedUp.filter(isOther), upstreams: upstreams,
-                domain: domain, hasSystem: hasSystem && source != .system,
+                hasSystem: hasSystem && source != .system,
                 systemLead: source == .system ? nil : systemLead,
                 hedge: source == .system ? nil : hedge.flatMap { isOther($0) ? $0 : nil },
                 inTrouble: inTrouble, isSilent: isSilent, isUnresponsive: isUnresponsive,
@@ -126,8 +124,7 @@ extension Lookup {
     struct Attempt {
         let id: FetchID
         let upstream: Upstream
-        /// The registrable domain of the question's name.
-        let domain: Name
+        let holder: ShareHolder
         var startedAt: Instant
         var until: Instant
         /// Time after the start of the request from which a provider without any reply counts as silent.
@@ -142,6 +139,9 @@ extension Lookup {
         var awaitsPlace = false
 
         var source: Source { Source(upstream) }
+
+        /// The registrable domain of the question's name.
+        var domain: Name { holder.domain }
 
         /// When the lookup acts on the request if no reply arrives before.
         var nextDeadline: Instant { turnAt ?? until }

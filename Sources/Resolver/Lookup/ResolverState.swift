@@ -39,19 +39,19 @@ struct ResolverState {
     }
 
     mutating func begin(
-        _ upstream: Upstream, _ question: Question, of domain: Name, until: Instant, turnAt: Instant? = nil,
+        _ upstream: Upstream, _ question: Question, of holder: ShareHolder, until: Instant, turnAt: Instant? = nil,
         now: Instant
     ) -> Lookup.Attempt {
         let id = nextID()
         begun.append(id)
-        var attempt = Lookup.Attempt(id: id, upstream: upstream, domain: domain, startedAt: now, until: until)
+        var attempt = Lookup.Attempt(id: id, upstream: upstream, holder: holder, startedAt: now, until: until)
         if let provider = attempt.provider {
             attempt.silentAfter = ranking[provider]?.overdueAfter ?? Bounds.silentFloor
         }
         if let turnAt, turnAt > now {
             (attempt.isSent, attempt.hasWaited, attempt.turnAt) = (false, true, turnAt)
         } else if let provider = attempt.provider {
-            ranking[provider]?.begun(domain, isCharged: turnAt != nil, now: now)
+            ranking[provider]?.begun(holder, isCharged: turnAt != nil, now: now)
         }
         return attempt
     }
@@ -77,7 +77,7 @@ struct ResolverState {
     mutating func end(_ attempt: Lookup.Attempt, isHeard: Bool, now: Instant) {
         ended.append(attempt.id)
         guard attempt.isSent, let provider = attempt.provider else { return }
-        ranking.ended(provider, attempt.domain, isHeard: isHeard, now: now)
+        ranking.ended(provider, attempt.holder, isHeard: isHeard, now: now)
     }
 
     mutating func answered(_ attempt: Lookup.Attempt, by provider: RankedID, now: Instant) {
@@ -174,9 +174,9 @@ struct ResolverState {
         _ question: Question, _ provider: ProviderID, _ traits: ProviderTraits, now: Instant
     ) -> FetchID {
         let id = nextID()
-        let domain = question.name.registrableDomain
-        ranking[.provider(provider)]?.begun(domain, now: now)
-        shadows.begin(id, question, provider, traits, of: domain, now: now)
+        let holder = ShareHolder(question.name, nil)
+        ranking[.provider(provider)]?.begun(holder, now: now)
+        shadows.begin(id, question, provider, traits, of: holder, now: now)
         actions.append(.shadow(id, question, provider))
         return id
     }
@@ -189,9 +189,9 @@ struct ResolverState {
     ) -> ShadowFetches.Pending? {
         guard let fetch = shadows.finished(id, result) else { return nil }
         let (provider, name) = (RankedID.provider(fetch.provider), fetch.question.name)
-        heard(.provider(fetch.provider), result, of: fetch.domain, now: now)
+        heard(.provider(fetch.provider), result, of: fetch.holder, now: now)
         portal.trialEnded(id)
-        ranking.ended(provider, fetch.domain, isHeard: result.isHeard, now: now)
+        ranking.ended(provider, fetch.holder, isHeard: result.isHeard, now: now)
         switch result {
         case .success:
             ranking.answered(provider, after: fetch.startedAt.duration(to: now), now: now)
@@ -243,7 +243,7 @@ struct ResolverState {
         for fetch in shadows.popDue(now) {
             actions.append(.abandon(fetch.id))
             portal.trialEnded(fetch.id)
-            ranking.ended(.provider(fetch.provider), fetch.domain, isHeard: false, now: now)
+            ranking.ended(.provider(fetch.provider), fetch.holder, isHeard: false, now: now)
             ranking.failed(.provider(fetch.provider), .timeout, of: fetch.domain, startedAt: fetch.startedAt, now: now)
         }
     }
@@ -251,8 +251,8 @@ struct ResolverState {
     // MARK: portal
 
     /// Informs the portal detection of an upstream's result.
-    mutating func heard(_ upstream: Upstream, _ result: FetchResult, of domain: Name, now: Instant) {
-        portal.heard(upstream, result, of: domain, now: now)
+    mutating func heard(_ upstream: Upstream, _ result: FetchResult, of holder: ShareHolder, now: Instant) {
+        portal.heard(upstream, result, of: holder.domain, now: now)
         verification.isGuarded = portal.isSuspected
     }
 
@@ -294,7 +294,7 @@ struct ResolverState {
         for fetch in shadows.drop(where: isMeant) {
             portal.trialEnded(fetch.id)
             actions.append(.abandon(fetch.id))
-            ranking.ended(.provider(fetch.provider), fetch.domain, isHeard: false, now: now)
+            ranking.ended(.provider(fetch.provider), fetch.holder, isHeard: false, now: now)
         }
     }
 

@@ -148,7 +148,7 @@ struct Routing {
         _ ranking: inout UpstreamRanking, now: Instant
     ) -> Lookup.Route {
         let question = routed.question
-        let domain = question.name.registrableDomain
+        lazy var domain = question.name.registrableDomain
         let upstreams = direction(of: routed, ranking, now: now).upstreams
         let spared = ranking.throttled(for: question.kind, among: upstreams, now: now).filter {
             !ranking.unserved.isPaused(question.name, at: $0, now)
@@ -185,7 +185,7 @@ struct Routing {
             providers: onTrial.isEmpty ? order : order.filter { !onTrial.contains($0) }, trialPending: onTrial,
             trialPatience: onTrial.isEmpty ? .zero : Bounds.systemPatienceInTrouble,
             throttled: spared.filter { !usedUp.contains($0) && !blocked.contains($0) }, blocked: blocked,
-            usedUp: usedUp, upstreams: upstreams, domain: domain, hasSystem: hasSystem, systemLead: lead,
+            usedUp: usedUp, upstreams: upstreams, hasSystem: hasSystem, systemLead: lead,
             inTrouble: inTrouble, isSilent: isSilent,
             isUnresponsive: order.count == 1 && working.count == 1
                 && (isSilent || ranking[working[0]]?.isUnresponsive(for: domain, now) == true),
@@ -194,9 +194,9 @@ struct Routing {
 
     /// Whether every provider that a lookup would ask is silent to names of this parent.
     private func areSilent(
-        _ providers: [RankedID], to parent: Name, _ ranking: UpstreamRanking, _ now: Instant
+        _ providers: [RankedID], to parent: @autoclosure () -> Name, _ ranking: UpstreamRanking, _ now: Instant
     ) -> Bool {
-        providers.prefix(Bounds.maxProviderAttempts).allSatisfy { ranking[$0]?.isSilent(to: parent, now) == true }
+        providers.prefix(Bounds.maxProviderAttempts).allSatisfy { ranking[$0]?.isSilent(to: parent(), now) == true }
     }
 
     /// Returns whether the name's upstreams serve the other address family only, and the system resolver may not answer

@@ -136,7 +136,7 @@ struct PortalWatch {
     /// Evaluates the result of any fetch.
     ///
     /// - Parameter domain: the registrable domain of the fetch's question.
-    mutating func heard(_ upstream: Upstream, _ result: FetchResult, of domain: Name, now: Instant) {
+    mutating func heard(_ upstream: Upstream, _ result: FetchResult, of domain: @autoclosure () -> Name, now: Instant) {
         switch (upstream, result) {
         case (.system, .success): systemAnsweredAt = now
         case (.system, .failure): return
@@ -147,14 +147,16 @@ struct PortalWatch {
             (.provider(let provider), .omitted):
             let isVerified = watched.contains { $0.id == provider && $0.verifies }
             spoke(provider, isProven: isVerified, now: now)
-        case (.provider(let provider), .failure(let failure)): failed(provider, failure, of: domain, now: now)
+        case (.provider(let provider), .failure(let failure)): failed(provider, failure, of: domain(), now: now)
         }
         suspect(now: now)
     }
 
-    private mutating func failed(_ provider: ProviderID, _ failure: FetchFailure, of domain: Name, now: Instant) {
+    private mutating func failed(
+        _ provider: ProviderID, _ failure: FetchFailure, of domain: @autoclosure () -> Name, now: Instant
+    ) {
         guard let index = watched.firstIndex(where: { $0.id == provider }) else { return }
-        if failure == .redirected, watched[index].redirected.count < 2 { watched[index].redirected.insert(domain) }
+        if failure == .redirected, watched[index].redirected.count < 2 { watched[index].redirected.insert(domain()) }
         switch failure {
         case .tls: watched[index].hinderedAt = now
         // Without TLS, a portal's page looks like this. Over TLS, a redirect proves that the provider is reached.

@@ -38,16 +38,12 @@ final class ProviderStanding {
     /// Requests in flight.
     private(set) var outstanding = 0
     var isAsked: Bool { outstanding > 0 }
-    /// Requests in flight per registrable domain.
-    private var outstandingDomains: [Name: Int] = [:]
+    private var outstandingDomains = DomainsInFlight()
     /// Start of the first request since the last reply; nil if none is in flight.
     private var silentSince: Instant?
     /// Time of the last reply.
     private var heardAt: Instant?
-    /// Requests since the last reply that are in flight or have timed out, by registrable domain, and the start of the
-    /// first.
-    private var unanswered: [Name: Int] = [:]
-    private var unansweredSince: Instant?
+    private var unanswered = UnansweredDomains()
     /// The reply being processed ends a period without replies.
     private var isBackFromSilence = false
     private var lastSilenceEndedAt: Instant?
@@ -84,7 +80,7 @@ final class ProviderStanding {
         (copy.overQuotaUntil, copy.overBudgetUntil) = (overQuotaUntil, overBudgetUntil)
         (copy.outstanding, copy.outstandingDomains) = (outstanding, outstandingDomains)
         (copy.silentSince, copy.heardAt) = (silentSince, heardAt)
-        (copy.unanswered, copy.unansweredSince) = (unanswered, unansweredSince)
+        copy.unanswered = unanswered
         (copy.isBackFromSilence, copy.lastSilenceEndedAt) = (isBackFromSilence, lastSilenceEndedAt)
         (copy.refreshes, copy.questions, copy.triedAt) = (refreshes, questions, triedAt)
         (copy.firstChoices, copy.reportedState) = (firstChoices, reportedState)
@@ -118,7 +114,7 @@ final class ProviderStanding {
         isAsked && isDown(now) && !isUntried(for: Bounds.trialSpacing, now)
     }
     /// Whether two names of this parent have waited in vain for any reply, and none has arrived since.
-    func isSilent(to parent: Name, _ now: Instant) -> Bool { silentParents.contains(parent, now) }
+    func isSilent(to parent: @autoclosure () -> Name, _ now: Instant) -> Bool { silentParents.contains(parent(), now) }
     /// Whether the provider fails for every name. It is still asked first for each name.
     func isFailingForAll(_ now: Instant) -> Bool { isBlocked(now) || serviceFailures.areProof(now) }
     /// When a question is repeated whose failure may be temporary: soon, or after the pause that the provider named.
@@ -169,17 +165,16 @@ final class ProviderStanding {
     /// Whether requests for several domains are in flight and no reply arrives. The breaker opens when these requests
     /// time out.
     func isSilent(_ now: Instant) -> Bool {
-        outstandingDomains.count >= Bounds.timedOutDomainsToOpen && isOverdue(since: silentSince, now)
+        isOverdue(since: silentSince, now) && outstandingDomains.count() >= Bounds.timedOutDomainsToOpen
     }
 
     /// Whether the provider replies to no name of this domain. Requests for several domains, or many for this one, are
     /// in flight or timed out since its last reply. Lookups still ask it, because other names may be answered.
-    func isUnresponsive(for domain: Name, _ now: Instant) -> Bool {
-        guard isOverdue(since: unansweredSince, now), let triedAt, now - triedAt <= Bounds.unresponsiveMemory else {
+    func isUnresponsive(for domain: @autoclosure () -> Name, _ now: Instant) -> Bool {
+        guard isOverdue(since: unanswered.since, now), let triedAt, now - triedAt <= Bounds.unresponsiveMemory else {
             return false
         }
-        return unanswered.count >= Bounds.timedOutDomainsToOpen
-            || unanswered[domain] ?? 0 >= Bounds.unansweredOfDomain
+        return unanswered.include(manyOf: domain())
     }
 
     /// Whether requests are in flight, and no reply has arrived for more than twice the usual time.
@@ -292,19 +287,18 @@ final class ProviderStanding {
         (new.serviceFailures, new.repliedAt) = (ServiceFailures(), nil)
         (new.waitInVain, new.silentParents) = (nil, SilentParents())
         new.isUnacknowledged = false
-        (new.unansweredSince, new.unanswered) = (nil, [:])
+        new.unanswered = UnansweredDomains()
         return new
     }
 
-    /// - Parameter domain: the registrable domain of the question's name.
     /// - Parameter isCharged: the question already has its turn.
-    func begun(_ domain: Name, isCharged: Bool = false, now: Instant) {
+    func begun(_ holder: ShareHolder, isCharged: Bool = false, now: Instant) {
         silentSince = silentSince ?? now
-        if let triedAt, now - triedAt > Bounds.unresponsiveMemory { (unansweredSince, unanswered) = (nil, [:]) }
+        if let triedAt, now - triedAt > Bounds.unresponsiveMemory { unanswered.removeAll() }
         triedAt = now
-        noteUnanswered(domain, since: now)
+        unanswered.begun(holder, now: now)
         outstanding += 1
-        outstandingDomains[domain, default: 0] += 1
+        outstandingDomains.begun(holder)
         if !isCharged, let rate = traits.questionsPerSecond { questions.charge(perSecond: rate, now: now) }
     }
 
@@ -324,9 +318,9 @@ final class ProviderStanding {
     }
 
     /// Takes `begun` back: the request is not sent yet, or never.
-    func unbegun(_ domain: Name, now: Instant) {
-        ended(domain, isHeard: false, now: now)
-        if unanswered.isEmpty { unansweredSince = nil }
+    func unbegun(_ holder: ShareHolder, now: Instant) {
+        ended(holder, isHeard: false, now: now)
+        unanswered.unbegun()
         returnTurn(now: now)
     }
 
@@ -337,17 +331,16 @@ final class ProviderStanding {
     func chosenFirst(now: Instant) { firstChoices.add(1, now: now) }
 
     /// - Parameter isHeard: whether a reply arrived, a failure included.
-    func ended(_ domain: Name, isHeard: Bool, now: Instant) {
+    func ended(_ holder: ShareHolder, isHeard: Bool, now: Instant) {
         outstanding = max(0, outstanding - 1)
-        let left = (outstandingDomains[domain] ?? 0) - 1
-        outstandingDomains[domain] = left > 0 ? left : nil
+        outstandingDomains.ended(holder)
         if isHeard {
-            isBackFromSilence = isUnacknowledged || silentParents.isAnyKnown || isUnresponsive(for: domain, now)
+            isBackFromSilence = isUnacknowledged || silentParents.isAnyKnown || isUnresponsive(for: holder.domain, now)
             if isBackFromSilence { lastSilenceEndedAt = now }
-            (silentSince, heardAt, unansweredSince, unanswered) = (now, now, nil, [:])
+            (silentSince, heardAt) = (now, now)
+            unanswered.removeAll()
         } else {
-            let count = (unanswered[domain] ?? 0) - 1
-            unanswered[domain] = count > 0 ? count : nil
+            unanswered.ended(holder)
         }
         if isHeard || outstanding == 0 { isUnacknowledged = false }
         if outstanding == 0 { silentSince = nil }
@@ -438,14 +431,9 @@ final class ProviderStanding {
     /// Records a request that ended without a reply, or that got no slot while other requests get no reply. A reply
     /// after its start disproves the silence.
     func endedUnanswered(of domain: Name, startedAt: Instant, now: Instant) {
-        if startedAt > heardAt ?? now - Bounds.unresponsiveMemory { noteUnanswered(domain, since: startedAt) }
-    }
-
-    private func noteUnanswered(_ domain: Name, since instant: Instant) {
-        unansweredSince = min(unansweredSince ?? instant, instant)
-        // More domains would not change `isUnresponsive`.
-        guard unanswered[domain] != nil || unanswered.count < Bounds.timedOutDomainsToOpen else { return }
-        unanswered[domain, default: 0] += 1
+        if startedAt > heardAt ?? now - Bounds.unresponsiveMemory {
+            unanswered.timedOut(domain, startedAt: startedAt)
+        }
     }
 
     /// Closes the breaker and ends the failure streak, because the failures had a local cause. An account block and the

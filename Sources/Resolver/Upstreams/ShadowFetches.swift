@@ -10,8 +10,7 @@ struct ShadowFetches {
         let id: FetchID
         let question: Question
         let provider: ProviderID
-        /// The registrable domain of the question's name.
-        let domain: Name
+        let holder: ShareHolder
         let startedAt: Instant
         fileprivate let timeout: Duration
         fileprivate let isCompared: Bool
@@ -19,6 +18,9 @@ struct ShadowFetches {
         /// The first of the two answers, which waits for the other.
         fileprivate var given: Answer?
         fileprivate var used: Answer?
+
+        /// The registrable domain of the question's name.
+        var domain: Name { holder.domain }
 
         fileprivate var until: Instant { startedAt + (isRunning ? timeout : Bounds.shadowPatience) }
     }
@@ -43,14 +45,14 @@ struct ShadowFetches {
     }
 
     mutating func begin(
-        _ id: FetchID, _ question: Question, _ provider: ProviderID, _ traits: ProviderTraits, of domain: Name,
+        _ id: FetchID, _ question: Question, _ provider: ProviderID, _ traits: ProviderTraits, of holder: ShareHolder,
         now: Instant
     ) {
         let isCompared = traits.shadowShare != nil
         if isCompared { countsOf[provider, default: ShadowCounts()].asked += 1 }
         pending.append(
             Pending(
-                id: id, question: question, provider: provider, domain: domain, startedAt: now,
+                id: id, question: question, provider: provider, holder: holder, startedAt: now,
                 timeout: traits.timeout, isCompared: isCompared))
     }
 

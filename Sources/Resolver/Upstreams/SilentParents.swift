@@ -37,8 +37,8 @@ struct SilentParents {
         return isSecond
     }
 
-    func contains(_ parent: Name, _ now: Instant) -> Bool {
-        waits[parent].map { $0.isOfTwoNames && now - $0.at <= Bounds.unresponsiveMemory } ?? false
+    func contains(_ parent: @autoclosure () -> Name, _ now: Instant) -> Bool {
+        !waits.isEmpty && waits[parent()].map { $0.isOfTwoNames && now - $0.at <= Bounds.unresponsiveMemory } ?? false
     }
 
     mutating func removeAll() { if !waits.isEmpty { waits = [:] } }

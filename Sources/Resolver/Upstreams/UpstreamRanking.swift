@@ -367,9 +367,9 @@ struct UpstreamRanking {
     // MARK: events
 
     /// - Parameter isHeard: whether a reply arrived, a failure included.
-    mutating func ended(_ provider: RankedID, _ domain: Name, isHeard: Bool, now: Instant) {
+    mutating func ended(_ provider: RankedID, _ holder: ShareHolder, isHeard: Bool, now: Instant) {
         if isInTrouble(provider, now) { hasTrialEnded = true }
-        self[provider]?.ended(domain, isHeard: isHeard, now: now)
+        self[provider]?.ended(holder, isHeard: isHeard, now: now)
     }
 
     mutating func answered(_ provider: RankedID, after elapsed: Duration, now: Instant) {

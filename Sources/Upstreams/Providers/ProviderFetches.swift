@@ -212,8 +212,7 @@ package final class ProviderFetches: TimedPart {
         let number = number(request)
         for fetch in fetches { requestOfFetch[fetch.id] = number }
         queue.add(
-            number, to: pool(of: provider), for: fetches[0].holder,
-            parents: request.isShared ? fetches.map(\.holder.parent) : [], places: places(at: provider),
+            number, to: pool(of: provider), for: fetches.map(\.holder), places: places(at: provider),
             until: now + Bounds.answerWithin - provider.usualLatency, now: now)
         takePlaces(now: now)
         if requests[number] === request, request.flight == nil { awaitPlace(request) }
@@ -264,7 +263,7 @@ package final class ProviderFetches: TimedPart {
             stallTimeout: timeouts.stall, silenceTimeout: silence,
             deadPathTimeout: timeouts.deadPath - request.countsFrom.duration(to: now),
             unacknowledgedAfter: ProviderFetches.unacknowledgedAfter,
-            subject: fetches[0].holder.parent, elsewhere: others.map(\.dialled))
+            subject: fetches[0].holder, elsewhere: others.map(\.dialled))
         outgoing.number = id
         let transfer = http.start(outgoing, now: now)
         request.flight = RequestFlight(

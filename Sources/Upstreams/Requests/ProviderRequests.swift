@@ -10,7 +10,7 @@ extension TransferRequest {
     init(
         _ request: HTTPRequest, to endpoint: HTTPEndpoint, timeout: Duration, connectTimeout: Duration,
         needsOwnConnection: Bool, stallTimeout: Duration? = nil, silenceTimeout: Duration? = nil,
-        deadPathTimeout: Duration? = nil, unacknowledgedAfter: Duration? = nil, subject: Name? = nil,
+        deadPathTimeout: Duration? = nil, unacknowledgedAfter: Duration? = nil, subject: ShareHolder? = nil,
         elsewhere: [HTTPEndpoint] = [], wantsCertificate: Bool = false
     ) {
         self.init(
@@ -18,8 +18,8 @@ extension TransferRequest {
             headers: request.headers.fields.map { ($0.name, $0.value) }, body: request.body, timeout: timeout,
             connectTimeout: connectTimeout, needsOwnConnection: needsOwnConnection, stallTimeout: stallTimeout,
             silenceTimeout: silenceTimeout, deadPathTimeout: deadPathTimeout, unacknowledgedAfter: unacknowledgedAfter,
-            subject: subject, elsewhere: elsewhere,
-            wantsCertificate: wantsCertificate)
+            elsewhere: elsewhere, wantsCertificate: wantsCertificate)
+        if let subject { self.subject = { subject.parent } }
     }
 }
 

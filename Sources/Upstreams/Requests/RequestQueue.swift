@@ -33,8 +33,8 @@ package struct RequestQueue {
     private final class Request {
         let pool: Pool
         let holder: ShareHolder
-        /// Parents of the names that are not abandoned, each once; more than one in a shared request.
-        var parents: [Name]
+        /// Holders of the names that are not abandoned; more than one in a shared request.
+        private(set) var holders: [ShareHolder]
         /// End of the wait for a place.
         let until: Instant
         /// When the request started; nil while it waits.
@@ -43,13 +43,18 @@ package struct RequestQueue {
         var hangs: Bool
         var wasSuspended = false
 
-        init(_ holder: ShareHolder, _ others: [Name], at pool: Pool, until: Instant, hangs: Bool) {
-            self.until = until
-            (self.pool, self.holder, self.hangs) = (pool, holder, hangs)
-            let parent = holder.parent
-            parents = [parent]
-            for other in others where !parents.contains(other) { parents.append(other) }
+        init(_ holders: [ShareHolder], at pool: Pool, until: Instant, hangs: Bool) {
+            (self.pool, self.holder, self.holders, self.until, self.hangs) = (pool, holders[0], holders, until, hangs)
         }
+
+        /// Parents of the names that are not abandoned, each once.
+        var parents: [Name] {
+            var parents: [Name] = []
+            for holder in holders where !parents.contains(holder.parent) { parents.append(holder.parent) }
+            return parents
+        }
+
+        func leave(_ parent: Name) { holders.removeAll { $0.parent == parent } }
     }
 
     /// The requests over connections that one or more providers share. A class, so that no step copies it.
@@ -134,19 +139,48 @@ package struct RequestQueue {
     }
 
     private struct Answers {
-        var count = 0
-        /// The parent of the last answer, when it came, and when the last answer for another parent came.
-        var parent: Name?
-        var at: Instant?
-        var otherAt: Instant?
+        private(set) var count = 0
+        /// When the last answer came.
+        private(set) var at: Instant?
+        /// Answers whose parents are not compared yet, in their order.
+        private var uncompared: [(holder: ShareHolder, at: Instant)] = []
+        /// The parent of the last answer before those, when it came, and when the last answer for another parent came.
+        private var parent: Name?
+        private var parentAt: Instant?
+        private var otherAt: Instant?
         /// Since when the provider owes an answer; nil: no request has run since the last answer.
         var owedSince: Instant?
         /// The last answer that was owed for longer than `Bounds.hopelessAfter`.
         var silenceEndedAt: Instant?
 
+        /// Bound on `uncompared`. Of so many answers, the last two are mostly for different parents.
+        private static let maxUncompared = 64
+
+        mutating func add(_ holders: [ShareHolder], now: Instant) {
+            count += 1
+            at = now
+            for holder in holders {
+                if uncompared.count == Answers.maxUncompared { compare() }
+                uncompared.append((holder, now))
+            }
+        }
+
         /// Whether a name of another parent was answered since.
-        func include(otherThan parent: Name, since instant: Instant) -> Bool {
-            (parent == self.parent ? otherAt : at).map { $0 >= instant } ?? false
+        mutating func include(otherThan parent: Name, since instant: Instant) -> Bool {
+            compare()
+            return (parent == self.parent ? otherAt : at).map { $0 >= instant } ?? false
+        }
+
+        private mutating func compare() {
+            guard let last = uncompared.last else { return }
+            let latest = last.holder.parent
+            if let other = uncompared.last(where: { $0.holder.parent != latest }) {
+                otherAt = other.at
+            } else if latest != parent {
+                otherAt = parentAt
+            }
+            (parent, parentAt) = (latest, last.at)
+            uncompared.removeAll(keepingCapacity: true)
         }
     }
 
@@ -235,17 +269,18 @@ package struct RequestQueue {
     /// Queues a request. `next` starts it.
     ///
     /// - Parameters:
-    ///   - parents: the parents of all names of the request.
+    ///   - holders: the holders of its names; the request counts for the first one.
     ///   - places: concurrent requests that the connections of the pool carry now, and at most.
     ///   - until: end of the wait for a place.
     mutating func add(
-        _ id: ID, to pool: ProviderID, for holder: ShareHolder, parents: [Name] = [], places: (now: Int, most: Int),
-        until: Instant, now: Instant
+        _ id: ID, to pool: ProviderID, for holders: [ShareHolder], places: (now: Int, most: Int), until: Instant,
+        now: Instant
     ) {
         let pool = setPlaces(places, of: pool)
+        let holder = holders[0]
         let hangs = !holder.isKnown && hangs(holder.parent, at: pool.id, now: now)
         while requests.count <= id { requests.append(nil) }
-        requests[id] = Request(holder, parents, at: pool, until: until, hangs: hangs)
+        requests[id] = Request(holders, at: pool, until: until, hangs: hangs)
         pool.inQueue(hangs) { $0.add(id, for: holder) }
         ends.set(until, for: id)
     }
@@ -266,7 +301,7 @@ package struct RequestQueue {
     /// Removes a parent whose names the request no longer serves. The request's end then says nothing about this
     /// parent.
     mutating func leave(_ id: ID, _ parent: Name) {
-        if requests.indices.contains(id) { requests[id]?.parents.removeAll { $0 == parent } }
+        if requests.indices.contains(id) { requests[id]?.leave(parent) }
     }
 
     /// Ends a request, started or not. An unknown request is ignored.
@@ -280,8 +315,8 @@ package struct RequestQueue {
         case .other: break
         }
         if request.pool.running == 0 { request.pool.answers.owedSince = nil }
-        if case .timedOut = end, request.parents.count > 1 {
-            for parent in request.parents { suspect(PoolName(pool: request.pool.id, parent: parent), now: now) }
+        if case .timedOut = end, case let parents = request.parents, parents.count > 1 {
+            for parent in parents { suspect(PoolName(pool: request.pool.id, parent: parent), now: now) }
         }
     }
 
@@ -365,15 +400,14 @@ package struct RequestQueue {
     ) -> Bool {
         // A request that gave up its own place takes no other request's place.
         guard let request = requests[id], let next = requests[waiting], !next.wasSuspended else { return false }
-        let answers = pool.answers
         // Requests that are sent after a silence are answered sooner.
-        if let endedAt = answers.silenceEndedAt, startedAt <= endedAt { return true }
+        if let endedAt = pool.answers.silenceEndedAt, startedAt <= endedAt { return true }
         let isHopeless = startedAt + Bounds.hopelessAfter <= now
-        let isSilent = answers.at.map { $0 < startedAt } ?? true
+        let isSilent = pool.answers.at.map { $0 < startedAt } ?? true
         if request.hangs != next.hangs || isHopeless && isSilent { return true }
         guard !isSameHolder(request.holder, next.holder) else { return false }
         if isHopeless || isSilent && startedAt + RequestQueue.silenceAfter <= now { return true }
-        if request.parents.allSatisfy({ answers.include(otherThan: $0, since: startedAt) }) { return true }
+        if request.parents.allSatisfy({ pool.answers.include(otherThan: $0, since: startedAt) }) { return true }
         return request.hangs ? pool.hanging.outweighs(id, waiting) : pool.usual.outweighs(id, waiting)
     }
 
@@ -418,14 +452,14 @@ package struct RequestQueue {
 
     private mutating func noteAnswer(of request: Request, startedAt: Instant, now: Instant) {
         let pool = request.pool
-        var answers = pool.answers
-        answers.count += 1
         pool.latency.measure(startedAt.duration(to: now), now: now)
-        if answers.owedSince.map({ $0 + Bounds.hopelessAfter <= now }) ?? false { answers.silenceEndedAt = now }
-        answers.owedSince = pool.running == 0 ? nil : now
+        if let owedSince = pool.answers.owedSince, owedSince + Bounds.hopelessAfter <= now {
+            pool.answers.silenceEndedAt = now
+        }
+        pool.answers.owedSince = pool.running == 0 ? nil : now
+        pool.answers.add(request.holders, now: now)
+        guard !suspectUntil.isEmpty || !hangs.isEmpty else { return }
         for parent in request.parents {
-            if answers.parent != parent { (answers.otherAt, answers.parent) = (answers.at, parent) }
-            answers.at = now
             let name = PoolName(pool: request.pool.id, parent: parent)
             if !suspectUntil.isEmpty { suspectUntil[name] = nil }
             guard !hangs.isEmpty, var hang = hangs[name] else { continue }
@@ -433,15 +467,15 @@ package struct RequestQueue {
             hangs[name] = hang.weight > 0 ? hang : nil
             if hang.weight == 0 { move(name, toHanging: false) }
         }
-        pool.answers = answers
     }
 
     /// Records that names of the request's parent hang, if the provider answered other names meanwhile. The parents of
     /// a shared request are only suspected.
     private mutating func noteHang(of request: Request, startedAt: Instant, now: Instant) {
-        for parent in request.parents where request.pool.answers.include(otherThan: parent, since: startedAt) {
+        let parents = request.parents
+        for parent in parents where request.pool.answers.include(otherThan: parent, since: startedAt) {
             let name = PoolName(pool: request.pool.id, parent: parent)
-            guard request.parents.count == 1 else {
+            guard parents.count == 1 else {
                 suspect(name, now: now)
                 continue
             }

@@ -4,11 +4,13 @@ import DNSWire
 
 @testable import Resolver
 
+private let anyHolder = ShareHolder(.root, nil)
+
 extension UpstreamRanking {
-    func begun(_ provider: RankedID, now: Instant) { self[provider]?.begun(.root, now: now) }
+    func begun(_ provider: RankedID, now: Instant) { self[provider]?.begun(anyHolder, now: now) }
 
     mutating func ended(_ provider: RankedID, isHeard: Bool, now: Instant) {
-        ended(provider, .root, isHeard: isHeard, now: now)
+        ended(provider, anyHolder, isHeard: isHeard, now: now)
     }
 
     /// Fails for further registrable domains, at most three, until the provider is at fault.

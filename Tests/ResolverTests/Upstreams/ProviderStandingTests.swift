@@ -10,6 +10,11 @@ import Testing
 struct ProviderStandingTests {
     private let now = Instant.testStart
     private let domains = ["a.example", "b.example", "c.example"].compactMap { Name($0) }
+    private let holders: [ShareHolder]
+
+    init() {
+        holders = domains.map { ShareHolder($0, nil) }
+    }
 
     private var fresh: ProviderStanding {
         ProviderStanding(ProviderTraits(id: RankedID(0), types: .any, budgetPerSecond: 5, questionsPerSecond: 5))
@@ -18,15 +23,15 @@ struct ProviderStandingTests {
     /// A standing with requests in flight after an answer, none of which the host has acknowledged.
     private var busy: ProviderStanding {
         let standing = fresh
-        standing.begun(domains[0], now: now)
-        standing.ended(domains[0], isHeard: true, now: now)
+        standing.begun(holders[0], now: now)
+        standing.ended(holders[0], isHeard: true, now: now)
         _ = standing.answered(after: .milliseconds(10), now: now)
         standing.overtaken(after: .milliseconds(500))
         standing.chosenFirst(now: now)
         standing.recordForged(about: domains[0], now: now)
         _ = standing.spend(now: now)
         standing.throttled(for: nil, now: now)
-        standing.begun(domains[1], now: now)
+        standing.begun(holders[1], now: now)
         standing.unacknowledged()
         standing.reportedState = .throttled
         return standing
@@ -48,7 +53,7 @@ struct ProviderStandingTests {
     /// A standing during the reply that ends a silence.
     private var back: ProviderStanding {
         let standing = busy
-        standing.ended(domains[1], isHeard: true, now: now)
+        standing.ended(holders[1], isHeard: true, now: now)
         return standing
     }
 
@@ -87,8 +92,8 @@ struct ProviderStandingTests {
         let standing = busy
         let before = properties(standing)
         let copy = standing.copy()
-        copy.begun(domains[2], now: now)
-        copy.ended(domains[1], isHeard: true, now: now)
+        copy.begun(holders[2], now: now)
+        copy.ended(holders[1], isHeard: true, now: now)
         _ = copy.answered(after: .milliseconds(90), now: now)
         copy.failed(.refused, of: domains[2], startedAt: now, now: now)
         #expect(properties(standing) == before)

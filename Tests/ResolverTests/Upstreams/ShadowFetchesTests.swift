@@ -11,6 +11,7 @@ struct ShadowFetchesTests {
     private let start = Instant.testStart
     private static let ghostID = ProviderID(7)
     private static let ghost = ProviderTraits(id: .provider(ghostID), types: .any, shadowShare: 0.5)
+    private let holder = ShareHolder(.root, nil)
 
     private func question() throws -> Question { Question(try #require(Name("www.example")), .a) }
 
@@ -24,7 +25,7 @@ struct ShadowFetchesTests {
     private func counts(_ said: Answer, _ used: Answer, saidFirst: Bool) throws -> [UInt64] {
         var shadows = ShadowFetches()
         let id = FetchID(number: 1)
-        shadows.begin(id, try question(), Self.ghostID, Self.ghost, of: .root, now: start)
+        shadows.begin(id, try question(), Self.ghostID, Self.ghost, of: holder, now: start)
         if !saidFirst { shadows.used(try question(), used) }
         _ = shadows.finished(id, .success(said))
         if saidFirst { shadows.used(try question(), used) }
@@ -48,7 +49,7 @@ struct ShadowFetchesTests {
         var shadows = ShadowFetches()
         for number in 0..<3 {
             shadows.begin(
-                FetchID(number: UInt64(number)), try question(), Self.ghostID, Self.ghost, of: .root, now: start)
+                FetchID(number: UInt64(number)), try question(), Self.ghostID, Self.ghost, of: holder, now: start)
         }
         #expect(shadows.finished(FetchID(number: 0), .failure(.tls))?.provider == Self.ghostID)
         #expect(shadows.finished(FetchID(number: 1), .success(try answer(1))) != nil)
@@ -68,9 +69,9 @@ struct ShadowFetchesTests {
     @Test("another question's answer is no other half, and an ordinary provider's answer is only measured")
     func unrelated() throws {
         var shadows = ShadowFetches()
-        shadows.begin(FetchID(number: 1), try question(), Self.ghostID, Self.ghost, of: .root, now: start)
+        shadows.begin(FetchID(number: 1), try question(), Self.ghostID, Self.ghost, of: holder, now: start)
         shadows.begin(
-            FetchID(number: 2), try question(), ProviderID(1), ProviderTraits(id: RankedID(1), types: .any), of: .root,
+            FetchID(number: 2), try question(), ProviderID(1), ProviderTraits(id: RankedID(1), types: .any), of: holder,
             now: start)
         shadows.used(Question(try #require(Name("www.example")), .aaaa), try answer(1))
         #expect(shadows.finished(FetchID(number: 2), .success(try answer(5))) != nil)
@@ -86,7 +87,7 @@ struct ShadowFetchesTests {
         for number in 0..<Bounds.maxShadowFetches {
             #expect(shadows.hasRoom)
             shadows.begin(
-                FetchID(number: UInt64(number)), try question(), Self.ghostID, Self.ghost, of: .root, now: start)
+                FetchID(number: UInt64(number)), try question(), Self.ghostID, Self.ghost, of: holder, now: start)
         }
         #expect(!shadows.hasRoom)
     }

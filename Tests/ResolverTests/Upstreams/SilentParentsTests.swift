@@ -23,7 +23,8 @@ struct SilentParentsTests {
     }
 
     private func contains(_ parent: String, _ milliseconds: Int) throws -> Bool {
-        parents.contains(try #require(Name(parent)), at(milliseconds))
+        let parent = try #require(Name(parent))
+        return parents.contains(parent, at(milliseconds))
     }
 
     @Test("the second name shows it, for its parent alone, until 30 s have passed")

@@ -64,8 +64,8 @@ struct UpstreamRankingTests {
                 let now = start + .seconds(second)
                 let beside = ranking.begunLookup(with: Self.a, for: question, among: .providers, now: now)
                 if beside == [ProviderID(1)] {
-                    ranking[Self.b]?.begun(question.name, now: now)
-                    ranking.ended(Self.b, question.name, isHeard: true, now: now)
+                    ranking.begun(Self.b, now: now)
+                    ranking.ended(Self.b, isHeard: true, now: now)
                     ranking.failed(Self.b, .status, of: question.name, now: now)
                 }
                 return beside
@@ -313,13 +313,15 @@ struct UpstreamRankingTests {
     func silence() throws {
         var ranking = measured(20, 40)
         let later = start + .seconds(2)
-        for _ in 0..<100 { ranking[Self.a]?.begun(try #require(Name("one.example")), now: start) }
-        ranking[Self.a]?.begun(try #require(Name("two.example")), now: start)
+        let domains = ["one.example", "two.example", "three.example"]
+        let holders = try domains.map { ShareHolder(try #require(Name($0)), nil) }
+        for _ in 0..<100 { ranking[Self.a]?.begun(holders[0], now: start) }
+        ranking[Self.a]?.begun(holders[1], now: start)
         #expect(!ranking.standings[0].isFailing(later))
-        ranking[Self.a]?.begun(try #require(Name("three.example")), now: start)
+        ranking[Self.a]?.begun(holders[2], now: start)
         #expect(ranking.standings[0].isFailing(later))
         #expect(!ranking.isInTrouble(Self.a, later))
-        ranking.ended(Self.a, try #require(Name("three.example")), isHeard: false, now: later)
+        ranking.ended(Self.a, holders[2], isHeard: false, now: later)
         #expect(!ranking.standings[0].isFailing(later))
     }
 

@@ -27,9 +27,9 @@ struct RequestQueueTests {
         isKnown: Bool = false
     ) throws -> [RequestQueue.Step] {
         queue.add(
-            next, to: RequestQueueTests.pool, for: try holder(name, of: client, isKnown: isKnown),
-            parents: try others.map { try #require(Name($0)) }, places: (places, places),
-            until: at(milliseconds + 4450), now: at(milliseconds))
+            next, to: RequestQueueTests.pool,
+            for: try [holder(name, of: client, isKnown: isKnown)] + others.map { try holder($0) },
+            places: (places, places), until: at(milliseconds + 4450), now: at(milliseconds))
         next += 1
         return steps(at: milliseconds)
     }
@@ -70,7 +70,7 @@ struct RequestQueueTests {
     mutating func patience() throws {
         for number in 0..<8 { try add("n\(number).one.example", at: 2000) }
         queue.add(
-            8, to: RequestQueueTests.pool, for: try holder("n8.one.example"), places: (8, 8), until: at(4450),
+            8, to: RequestQueueTests.pool, for: [try holder("n8.one.example")], places: (8, 8), until: at(4450),
             now: at(2000))
         next += 1
         #expect(steps(at: 4449).isEmpty && queue.waitingCount == 1)
@@ -240,7 +240,7 @@ struct RequestQueueTests {
         queue = RequestQueue(capacity: 2)
         for number in 0..<4 {
             queue.add(
-                number, to: ProviderID(number), for: try holder("n\(number).example", of: number < 3 ? 1 : 2),
+                number, to: ProviderID(number), for: [try holder("n\(number).example", of: number < 3 ? 1 : 2)],
                 places: (8, 8), until: at(4450), now: start)
         }
         #expect(steps(at: 0) == [.start(0), .start(3)] || steps(at: 0).isEmpty)

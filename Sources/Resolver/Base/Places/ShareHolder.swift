@@ -1,7 +1,8 @@
-// The client, the domain and the parent name that a place counts for.
+// The client and the name that a place counts for, with the name's domain and parent.
 
 package import DNSWire
 import PublicSuffix
+import Synchronization
 
 /// A client for the purpose of sharing: its address, as for `client-rate`.
 package struct ClientID: Hashable, Sendable {
@@ -21,7 +22,8 @@ package struct ClientID: Hashable, Sendable {
     var network: UInt64? { isIPv6 && (high, low) != (0, 1) ? high : nil }
 }
 
-package struct ShareHolder: Hashable, Sendable {
+/// A class, so that all requests for a question share it.
+package final class ShareHolder: Sendable {
     /// A step of the path from all holders to one holder.
     enum Part: Hashable, Sendable {
         case root
@@ -30,29 +32,44 @@ package struct ShareHolder: Hashable, Sendable {
         case name(Name)
     }
 
-    /// The registrable domain of the name.
-    package let domain: Name
-    /// The name without its first label, or the domain itself: names with one parent mostly have the same nameservers.
-    package let parent: Name
+    package let name: Name
     /// The client; nil for the daemon's own requests.
     package let client: ClientID?
     /// The name was answered lately, so it does not hang.
     package let isKnown: Bool
+    /// Derived when it is needed first: only holders that compete are compared by it.
+    private let place = AtomicLazyReference<PlaceOfName>()
 
     package init(_ name: Name, _ client: ClientID?, isKnown: Bool = false) {
-        self.init(name, in: name.registrableDomain, client, isKnown: isKnown)
+        (self.name, self.client, self.isKnown) = (name, client, isKnown)
     }
 
-    /// - Parameter domain: the registrable domain of the name.
-    init(_ name: Name, in domain: Name, _ client: ClientID?, isKnown: Bool) {
-        self.domain = domain
-        parent = ShareHolder.parent(of: name, in: domain)
-        self.client = client
-        self.isKnown = isKnown
+    /// The registrable domain of the name.
+    package var domain: Name { placeOfName.domain }
+
+    /// The name without its first label, or the domain itself: names with one parent mostly have the same nameservers.
+    package var parent: Name { placeOfName.parent }
+
+    private var placeOfName: PlaceOfName { place.load() ?? place.storeIfNil(PlaceOfName(name)) }
+
+    private final class PlaceOfName: Sendable {
+        let domain: Name
+        let parent: Name
+
+        init(_ name: Name) {
+            domain = name.registrableDomain
+            parent = ShareHolder.parent(of: name, in: domain)
+        }
     }
 
     static func parent(of name: Name, in domain: Name) -> Name {
         let isChild = name.wire.count <= 1 + Int(name.wire[0]) + domain.wire.count
         return isChild ? domain : name.parent ?? domain
+    }
+}
+
+extension ShareHolder: Equatable {
+    package static func == (left: ShareHolder, right: ShareHolder) -> Bool {
+        left === right || left.name == right.name && left.client == right.client && left.isKnown == right.isKnown
     }
 }
