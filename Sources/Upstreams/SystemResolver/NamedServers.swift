@@ -176,6 +176,7 @@ package final class NamedServers: TimedPart {
                 outbox.report(.requestFailed(provider: server.name, reason: failed.reason))
             }
         }
+        guard hasFinished else { return }
         for fetch in finished { outbox.report(.event(.fetchFinished(fetch.id, fetch.result))) }
         finished = []
     }

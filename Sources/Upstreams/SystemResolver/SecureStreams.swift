@@ -113,7 +113,9 @@ final class SecureStreams {
     }
 
     /// Returns why connections failed since the last call.
-    func takeFailures() -> [(server: Nameserver, reason: String)] { exchange(&failures, with: []) }
+    func takeFailures() -> [(server: Nameserver, reason: String)] {
+        failures.isEmpty ? [] : exchange(&failures, with: [])
+    }
 
     /// Sends the waiting queries, as far as there is room.
     ///

@@ -183,6 +183,7 @@ package final class SystemFetches: TimedPart {
     var hasFinished: Bool { !finished.isEmpty || !finishedOwn.isEmpty }
 
     func reportResults() {
+        guard hasFinished else { return }
         let (fetches, own) = (finished, finishedOwn)
         finished = []
         finishedOwn = []
