@@ -6,11 +6,19 @@ import Resolver
 
 struct ProviderAddressChoice: Sendable {
     private struct Address: Sendable {
-        var latency = LatencyEstimate()
+        private(set) var latency = LatencyEstimate()
+        /// The expected answer time; nil until the first answer. Kept, because each request asks for it.
+        private(set) var expected: Duration?
         var breaker = CircuitBreaker()
         /// Number of the last choice of this address; 0: never chosen.
         var chosenAs = 0
         var chosenAt: Instant?
+
+        mutating func answered(after elapsed: Duration, now: Instant) {
+            latency.measure(elapsed, now: now)
+            expected = latency.expectedAnswerTime.map { .milliseconds($0) }
+            breaker.answered()
+        }
     }
 
     private var addresses: [Address]
@@ -94,23 +102,18 @@ struct ProviderAddressChoice: Sendable {
 
     /// Returns the time without an acknowledgement after which the address counts as silent.
     func silence(of index: Int) -> Duration {
-        guard let expected = addresses[index].latency.expectedAnswerTime else { return Self.silenceUnmeasured }
-        return min(max(.milliseconds(expected) * Self.silenceFactor, Self.silenceFloor), Self.silenceCeiling)
+        guard let expected = addresses[index].expected else { return Self.silenceUnmeasured }
+        return min(max(expected * Self.silenceFactor, Self.silenceFloor), Self.silenceCeiling)
     }
 
     /// Usual answer time at the address in use, clamped to the limits for the resolver's own waits.
     var usualLatency: Duration {
-        min(max(usualLatency(of: current), Self.queueFloor), Self.queueCeiling)
-    }
-
-    private func usualLatency(of index: Int) -> Duration {
-        addresses[index].latency.expectedAnswerTime.map { .milliseconds($0) } ?? Self.queueCeiling
+        min(max(addresses[current].expected ?? Self.queueCeiling, Self.queueFloor), Self.queueCeiling)
     }
 
     mutating func answered(_ index: Int, after elapsed: Duration, now: Instant) {
         guard addresses.indices.contains(index) else { return }
-        addresses[index].latency.measure(elapsed, now: now)
-        addresses[index].breaker.answered()
+        addresses[index].answered(after: elapsed, now: now)
     }
 
     /// Records that the address is unreachable, or is the wrong one.

@@ -10,28 +10,39 @@ struct FetchResults {
     /// Providers whose peers have acknowledged nothing, each once.
     var unacknowledged: [ProviderID] = []
     var throttled: [Event] = []
-    /// Failures are reported first: an answer in the same reply is the latest information about the provider.
-    var finished: [(id: FetchID, result: FetchResult)] = []
+    /// Failures are reported before replies: an answer in the same reply is the latest information about the provider.
+    private var failed: [Event] = []
+    private var replied: [Event] = []
     /// Answers that no fetch asked for.
     var volunteered: [Event] = []
 
     /// Whether places or requests that could not be sent have brought something about. Replies are read when they are
     /// reported.
-    var isWaiting: Bool { !places.isEmpty || !finished.isEmpty }
+    var isWaiting: Bool { !places.isEmpty || !failed.isEmpty || !replied.isEmpty }
+
+    mutating func finished(_ id: FetchID, _ result: consuming FetchResult) {
+        if result.isReply {
+            replied.append(.fetchFinished(id, result))
+        } else {
+            failed.append(.fetchFinished(id, result))
+        }
+    }
 
     mutating func report(to outbox: any UpstreamOutbox) {
-        for event in places { outbox.report(.event(event)) }
-        for event in redirected { outbox.report(.event(event)) }
+        FetchResults.report(&places, to: outbox)
+        FetchResults.report(&redirected, to: outbox)
         for provider in unacknowledged { outbox.report(.event(.unacknowledged(provider))) }
-        for event in throttled { outbox.report(.event(event)) }
-        for (id, result) in finished where !result.isReply { outbox.report(.event(.fetchFinished(id, result))) }
-        for (id, result) in finished where result.isReply { outbox.report(.event(.fetchFinished(id, result))) }
-        for event in volunteered { outbox.report(.event(event)) }
-        places.removeAll(keepingCapacity: true)
-        redirected.removeAll(keepingCapacity: true)
         unacknowledged.removeAll(keepingCapacity: true)
-        throttled.removeAll(keepingCapacity: true)
-        finished.removeAll(keepingCapacity: true)
-        volunteered.removeAll(keepingCapacity: true)
+        FetchResults.report(&throttled, to: outbox)
+        FetchResults.report(&failed, to: outbox)
+        FetchResults.report(&replied, to: outbox)
+        FetchResults.report(&volunteered, to: outbox)
+    }
+
+    /// Moves the events out: a copy of one retains all the records of its answer.
+    private static func report(_ events: inout [Event], to outbox: any UpstreamOutbox) {
+        guard !events.isEmpty else { return }
+        events.reverse()
+        while let event = events.popLast() { outbox.report(.event(event)) }
     }
 }

@@ -15,6 +15,10 @@ package final class Provider {
     package var settings: Settings.Provider { account.settings }
     var secrets: ProviderSecrets { account.secrets }
     package let dialect: any Dialect
+    /// How many names one request may have.
+    let capacity: FetchBatches.Capacity
+    /// False once new settings have removed the provider.
+    var isInUse = true
     let parameters: ParameterSets
     private(set) var account: ProviderAccount
     /// Endpoints of the settings, one per address, in their order; none if the host name of the URL is resolved.
@@ -48,6 +52,8 @@ package final class Provider {
     package init(id: ProviderID, _ account: ProviderAccount, seed: UInt64) {
         self.id = id
         dialect = account.dialect
+        capacity = FetchBatches.Capacity(
+            names: account.dialect.maxNames, bothFamilies: account.dialect.asksBothFamilies)
         parameters = ParameterSets(account.settings.parameters, ofNames: account.settings.parametersOfNames)
         self.account = account
         unusable = Provider.unusable(account)
@@ -159,8 +165,8 @@ package final class Provider {
     /// Returns the address that the reply states for this machine, at most once in `exitPause`. Nil with a proxy,
     /// because the reply states the proxy's address, and with a client subnet, because the reply repeats the subnet.
     func exit(in reply: HTTPReply, toClients clients: ClientGroup, now: Instant) -> Address? {
-        guard settings.proxy == nil, subnetSent(for: clients) == nil,
-            exitReadAt.map({ now - $0 >= Provider.exitPause }) ?? true
+        guard exitReadAt.map({ now - $0 >= Provider.exitPause }) ?? true, settings.proxy == nil,
+            subnetSent(for: clients) == nil
         else { return nil }
         exitReadAt = now
         return dialect.clientAddress(in: reply)
@@ -182,10 +188,10 @@ package final class Provider {
         avoiding avoided: [HTTPEndpoint] = [], now: Instant
     ) -> (first: RequestWay, others: [RequestWay], silence: Duration)? {
         guard !endpoints.isEmpty else { return nil }
-        let isReachable = { [ways, endpoints] in ways[$0] != nil && !avoided.contains(endpoints[$0]) }
+        let isReachable = { (index: Int) in self.ways[index] != nil && !avoided.contains(self.endpoints[index]) }
         let chosen = addresses.choose(where: isReachable, now: now)
-        let others = addresses.others(than: chosen, where: isReachable, now: now).map { way($0) }
-        return (way(chosen), others, addresses.silence(of: chosen))
+        let others = addresses.others(than: chosen, where: isReachable, now: now)
+        return (way(chosen), others.isEmpty ? [] : others.map(way), addresses.silence(of: chosen))
     }
 
     /// Whether a route leads to an endpoint other than these.
@@ -237,13 +243,15 @@ package final class Provider {
     ///
     /// - Parameter isClockRight: the provider's clock is known, and has dated the request.
     func result(
-        _ result: Result<Answer, DialectError>, for name: Name, isClockRight: Bool = false, now: Instant
+        _ result: consuming Result<Answer, DialectError>, for name: Name, isClockRight: Bool = false, now: Instant
     ) -> FetchResult {
-        guard case .failure(let error) = result, case .failure = FetchResult(result) else {
+        let error = result.failure
+        let meaning = FetchResult(result)
+        guard let error, case .failure = meaning else {
             forbidding.answered(name, now: now)
-            return FetchResult(result)
+            return meaning
         }
-        guard error == .forbidden || error == .status(ForbiddenNames.status) else { return FetchResult(result) }
+        guard error == .forbidden || error == .status(ForbiddenNames.status) else { return meaning }
         // The dialect's documents say that the reply may concern a name that is not in the account.
         let isAboutNames = error == .forbidden
         let hasList = isAboutNames || settings.isBilled || settings.hasOwnNames

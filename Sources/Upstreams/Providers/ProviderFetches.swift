@@ -23,8 +23,8 @@ package final class ProviderFetches: TimedPart {
     /// Requests by number. Free numbers are reused.
     private var requests: [Request?] = []
     private var freeNumbers: [RequestQueue.ID] = []
-    private var requestOfFetch: [FetchID: RequestQueue.ID] = [:]
-    private var requestOfTransfer: [TransferID: RequestQueue.ID] = [:]
+    private var requestOfFetch: [FetchID: Request] = [:]
+    private var requestOfTransfer: [TransferID: Request] = [:]
     /// Questions in flight in requests with questions of other domains, with the number of such requests.
     private var questionsTogether: [Question: Int] = [:]
     /// True if a place became free since the last `takePlaces`.
@@ -55,7 +55,7 @@ package final class ProviderFetches: TimedPart {
     }
 
     var hasFinished: Bool {
-        unreported.isWaiting || http.hasFinished || hasFreePlace && queue.waitingCount > 0
+        unreported.isWaiting || http.hasFinished || hasFreePlace && queue.hasWaiting
     }
 
     /// Replaces the providers. Those with unchanged endpoints and secrets keep their state.
@@ -68,6 +68,7 @@ package final class ProviderFetches: TimedPart {
             new.setReach(reachability)
             return new
         }
+        for provider in old { provider.isInUse = providers.contains { $0 === provider } }
         queue.keep(providers.map(\.id))
         return providers.map(\.traits)
     }
@@ -89,30 +90,34 @@ package final class ProviderFetches: TimedPart {
         _ id: FetchID, _ question: Question, _ provider: ProviderID, for holder: ShareHolder? = nil,
         _ cause: RequestCause = .measurement, now: Instant
     ) {
+        guard let provider = self.provider(provider) else { return unreported.finished(id, .failure(.unreachable)) }
+        // Checked here, because later it would fail the other questions of its batch.
+        guard provider.dialect.supports(question), question.dnssec.isEmpty || provider.dialect.carriesDNSSEC else {
+            return unreported.finished(id, .failure(.unsupported))
+        }
         let holder = holder ?? ShareHolder(question.name, nil)
-        let asked = self.provider(provider)
-        let pool = asked.map { self.pool(of: $0) } ?? provider
         // Asked again because a shared request is slow: alone, so that it does not delay the same questions once
         // more.
         let isAlone =
-            inPlace { $0.isAskedAlone(holder.parent, at: pool, now: now) }
+            inPlace { $0.isAskedAlone(holder.parent, at: pool(of: provider), now: now) }
             || !questionsTogether.isEmpty && questionsTogether[question] != nil
         let fetch = FetchBatches.Fetch(
             id, question, startedAt: now, holder: holder, isAlone: isAlone, cause: cause,
-            parameters: asked?.parameters.number(for: question.name) ?? 0)
-        guard let dialect = asked?.dialect else { return fail([fetch], .unreachable) }
-        // Checked here, because later it would fail the other questions of its batch.
-        guard dialect.supports(question), question.dnssec.isEmpty || dialect.carriesDNSSEC else {
-            return fail([fetch], .unsupported)
+            parameters: provider.parameters.number(for: question.name))
+        if let batch = batches.add(fetch, to: provider.id, provider.capacity, now: now) {
+            send(batch.fetches, asking: batch.questions, to: provider, now: now)
         }
-        let capacity = FetchBatches.Capacity(names: dialect.maxNames, bothFamilies: dialect.asksBothFamilies)
-        let batch = batches.add(fetch, to: provider, capacity, now: now)
-        if let batch { send(batch, now: now) }
     }
 
     package func timePassed(now: Instant) {
         http.timePassed(now: now)
-        while let batch = batches.popDue(now: now) { send(batch, now: now) }
+        while let batch = batches.popDue(now: now) {
+            guard let provider = provider(batch.provider) else {
+                fail(batch.fetches, .unreachable)
+                continue
+            }
+            send(batch.fetches, asking: batch.questions, to: provider, now: now)
+        }
         takePlaces(now: now)
     }
 
@@ -124,19 +129,20 @@ package final class ProviderFetches: TimedPart {
         guard hasFinished else { return }
         let now = Clock.now()
         for attempt in http.takeAttemptFailures() {
-            guard let id = requestOfTransfer[attempt.id], let request = requests[id], let flight = request.flight
-            else { continue }
-            let (failure, endpoint) = (attempt.failure, flight.endpoint(dialledAs: attempt.endpoint))
+            guard let request = requestOfTransfer[attempt.id] else { continue }
+            let (failure, endpoint) = (attempt.failure, request.endpoint(dialledAs: attempt.endpoint))
             failed(request, at: endpoint, FetchFailure(failure), failure.description, isAddress: true, now: now)
         }
         for transfer in http.takeUnacknowledged() {
-            guard let id = requestOfTransfer[transfer], let provider = requests[id]?.provider else { continue }
+            guard let provider = requestOfTransfer[transfer]?.provider.id else { continue }
             if !unreported.unacknowledged.contains(provider) { unreported.unacknowledged.append(provider) }
         }
-        for ended in http.takeFinished() {
-            if let id = requestOfTransfer[ended.id] {
-                bill(requests[id], at: ended.reached)
-                conclude(id, ended.result, dialled: ended.endpoint, now: now)
+        var finished = http.takeFinished()
+        finished.reverse()
+        while let ended = finished.popLast() {
+            if let request = requestOfTransfer[ended.id] {
+                bill(request, at: ended.reached)
+                conclude(request, ended.result, dialled: ended.endpoint, now: now)
             } else if let finish = ownRequests.removeValue(forKey: ended.id) {
                 finish(ended.result)
             }
@@ -166,7 +172,10 @@ package final class ProviderFetches: TimedPart {
         if ownRequests.removeValue(forKey: id) != nil { http.cancel(id, now: now) }
     }
 
-    package func provider(_ id: ProviderID) -> Provider? { providers.first { $0.id == id } }
+    package func provider(_ id: ProviderID) -> Provider? {
+        for index in providers.indices where providers[index].id == id { return providers[index] }
+        return nil
+    }
 
     /// Returns the provider's name; nil for an unknown provider.
     package func name(of id: ProviderID) -> String? { provider(id)?.name }
@@ -191,7 +200,7 @@ package final class ProviderFetches: TimedPart {
 
     /// Answers to these questions that providers were asked for before are of no use.
     package func flushed(_ scope: QuestionScope) {
-        for case let request? in requests where request.flight != nil && !request.flushed.contains(scope) {
+        for request in requestOfTransfer.values where !request.flushed.contains(scope) {
             request.flushed.append(scope)
             if request.flushed.count > ProviderFetches.maxFlushed { request.flushed = [.everything] }
         }
@@ -199,23 +208,22 @@ package final class ProviderFetches: TimedPart {
 
     // MARK: requests
 
-    private func send(_ batch: FetchBatches.Batch, now: Instant) {
-        send(batch.fetches, asking: batch.questions, to: batch.provider, now: now)
-    }
-
     private func send(
-        _ fetches: [FetchBatches.Fetch], asking questions: [Question], to id: ProviderID,
+        _ fetches: [FetchBatches.Fetch], asking questions: [Question], to provider: Provider,
         after earlier: EarlierReplies = EarlierReplies(), now: Instant
     ) {
-        guard let provider = provider(id) else { return fail(fetches, .unreachable) }
-        let request = Request(fetches, asking: questions, of: id, after: earlier)
-        let number = number(request)
-        for fetch in fetches { requestOfFetch[fetch.id] = number }
-        queue.add(
-            number, to: pool(of: provider), for: fetches.map(\.holder), places: places(at: provider),
-            until: now + Bounds.answerWithin - provider.usualLatency, now: now)
+        let number = freeNumbers.popLast() ?? requests.count
+        let request = Request(number, fetches, asking: questions, of: provider, after: earlier)
+        if number == requests.count { requests.append(request) } else { requests[number] = request }
+        for index in fetches.indices { requestOfFetch[fetches[index].id] = request }
+        let (pool, places) = (pool(of: provider), places(at: provider))
+        let until = now + Bounds.answerWithin - provider.usualLatency
+        if queue.start(number, request, at: pool, places: places, until: until, now: now) {
+            return begin(request, now: now)
+        }
+        queue.add(number, request, to: pool, places: places, until: until, now: now)
         takePlaces(now: now)
-        if requests[number] === request, request.flight == nil { awaitPlace(request) }
+        if requests[number] === request, request.transfer == nil { awaitPlace(request) }
     }
 
     /// Tells the resolver that the fetches of the request wait for a place.
@@ -226,36 +234,27 @@ package final class ProviderFetches: TimedPart {
         }
     }
 
-    private func number(_ request: Request) -> RequestQueue.ID {
-        if let number = freeNumbers.popLast() {
-            requests[number] = request
-            return number
-        }
-        requests.append(request)
-        return requests.count - 1
-    }
-
-    private func begin(_ id: RequestQueue.ID, now: Instant) {
-        guard let request = requests[id] else { return }
-        let (fetches, questions) = (request.fetches, request.questions)
-        guard let provider = provider(request.provider),
+    private func begin(_ request: Request, now: Instant) {
+        let provider = request.provider
+        guard provider.isInUse,
             let (first, others, silence) = provider.chooseEndpoints(
                 avoiding: request.earlier.failedEndpoints, now: now)
-        else { return end(id, .other, with: .unreachable, now: now) }
+        else { return end(request, .other, with: .unreachable, now: now) }
         let message: HTTPRequest
         do throws(DialectError) {
-            message = try provider.dialect.request(for: questions, in: context(of: provider, for: questions))
+            message = try provider.dialect.request(
+                for: request.questions, in: context(of: provider, for: request.questions))
         } catch {
-            return end(id, .other, with: FetchFailure(error), now: now)
+            return end(request, .other, with: FetchFailure(error), now: now)
         }
         if request.isAwaited {
             (request.isAwaited, request.countsFrom) = (false, now)
-            for fetch in fetches where requestOfFetch[fetch.id] != nil {
+            for fetch in request.fetches where requestOfFetch[fetch.id] != nil {
                 unreported.places.append(.fetchSent(fetch.id))
             }
         }
         provider.counts.requests += 1
-        provider.counts.names += UInt64(questions.count)
+        provider.counts.names += UInt64(request.questions.count)
         let timeouts = RequestTimeouts(provider.timeout)
         var outgoing = TransferRequest(
             message, to: first.dialled, timeout: timeouts.transfer, connectTimeout: timeouts.connect,
@@ -263,21 +262,19 @@ package final class ProviderFetches: TimedPart {
             stallTimeout: timeouts.stall, silenceTimeout: silence,
             deadPathTimeout: timeouts.deadPath - request.countsFrom.duration(to: now),
             unacknowledgedAfter: ProviderFetches.unacknowledgedAfter,
-            subject: fetches[0].holder, elsewhere: others.map(\.dialled))
-        outgoing.number = id
+            subject: request.holder, elsewhere: others.isEmpty ? [] : others.map(\.dialled))
+        outgoing.number = request.number
         let transfer = http.start(outgoing, now: now)
-        request.flight = RequestFlight(
-            transfer, provider.dialect, account: provider.billedName, clock: provider.clock, startedAt: now,
-            first: first, others: others)
-        requestOfTransfer[transfer] = id
-        if request.isShared { for fetch in fetches { questionsTogether[fetch.question, default: 0] += 1 } }
+        request.sent(transfer, first: first, others: others, now: now)
+        requestOfTransfer[transfer] = request
+        if request.isShared { for fetch in request.fetches { questionsTogether[fetch.question, default: 0] += 1 } }
     }
 
     /// Counts each question of a request to a billed account, for the cause of its fetch, once per server that may have
     /// read it. A question that no fetch asked for completes the families of the request's names, and counts for the
     /// cause of the first fetch.
-    private func bill(_ request: Request?, at reached: [HTTPEndpoint]) {
-        guard let request, let provider = request.flight?.account, !reached.isEmpty else { return }
+    private func bill(_ request: Request, at reached: [HTTPEndpoint]) {
+        guard let provider = request.account, !reached.isEmpty else { return }
         let causes = request.questions.flatMap { question in
             let fetch = request.fetches.first { $0.question == question } ?? request.fetches[0]
             return reached.map { _ in fetch.cause }
@@ -286,146 +283,160 @@ package final class ProviderFetches: TimedPart {
     }
 
     private func fail(_ fetches: [FetchBatches.Fetch], _ failure: FetchFailure) {
-        unreported.finished += fetches.map { ($0.id, .failure(failure)) }
+        for fetch in fetches { unreported.finished(fetch.id, .failure(failure)) }
     }
 
     // MARK: results
 
     private func conclude(
-        _ id: RequestQueue.ID, _ result: Result<TransferReply, TransferFailure>, dialled: HTTPEndpoint, now: Instant
+        _ request: Request, _ result: Result<TransferReply, TransferFailure>, dialled: HTTPEndpoint, now: Instant
     ) {
-        guard let request = requests[id], let flight = request.flight else { return }
-        if case .failure(.crowded) = result, request.countClosedConnection() { return waitAgain(id, request, flight) }
-        let remaining = release(id, result.end, now: now)
-        let endpoint = flight.endpoint(dialledAs: dialled)
+        if case .failure(.crowded) = result, request.countClosedConnection() { return waitAgain(request) }
+        release(request, result.end, now: now)
+        let endpoint = request.endpoint(dialledAs: dialled)
         switch result {
         case .failure(let failure):
             let isAddress = failure.isAddress
             failed(request, at: endpoint, FetchFailure(failure), failure.description, isAddress: isAddress, now: now)
-            fail(remaining, FetchFailure(failure))
+            fail(takeFetches(of: request), FetchFailure(failure))
         case .success(let transfer):
-            // Nil: new settings have removed it, but clients still wait for its reply.
-            let provider = provider(request.provider)
+            // Without a provider that new settings have removed; clients still wait for its reply.
+            let provider = request.provider.isInUse ? request.provider : nil
             if let provider { setPlaces(of: provider, dialled, afterStatus: transfer.status, now: now) }
             let reply = HTTPReply(transfer)
             // Over TLS a redirect is the provider's own reply, and says nothing about the network.
-            if flight.first.endpoint.scheme == .http, let host = reply.redirectHost {
+            if request.first?.endpoint.scheme == .http, let host = reply.redirectHost {
                 unreported.redirected.append(.redirected(host))
             }
-            if let provider { noteExit(of: provider, in: reply, to: request, flight, now: now) }
+            if let provider { noteExit(of: provider, in: reply, to: request, now: now) }
             if let provider, provider.wantsNodes {
                 provider.wantsNodes = false
                 outbox.report(.provider(.nodes(provider.id, reply)))
             }
-            let clockDiffers = provider.map { learnClock(from: reply, of: $0, flight) } ?? false
-            var results = flight.dialect.answers(from: reply, to: request.questions)
+            let clockDiffers = provider.map { learnClock(from: reply, of: $0, request) } ?? false
+            var results = request.provider.dialect.answers(from: reply, to: request.questions)
             if results.first?.failure?.clockMayBeWrong == true, clockDiffers, !request.earlier.isRedated {
-                return sendAgain(remaining, of: request, now: now) { $0.isRedated = true }
+                return sendAgain(request, now: now) { $0.isRedated = true }
             }
-            if !clockDiffers { results = results.map { $0.mapError(\.withoutClock) } }
-            if let fault = nodeFault(in: results, of: request, at: endpoint) {
+            var errors = results.compactMap(\.failure)
+            if !errors.isEmpty, !clockDiffers {
+                errors = errors.map(\.withoutClock)
+                results = results.map { $0.mapError(\.withoutClock) }
+            }
+            if let fault = nodeFault(in: errors, of: request, at: endpoint) {
                 failed(request, fault, of: transfer, at: endpoint, now: now)
-                return sendAgain(remaining, of: request, now: now) { $0.failedEndpoints.append(endpoint) }
+                return sendAgain(request, now: now) { $0.failedEndpoints.append(endpoint) }
             }
-            var outcomes = zip(request.questions, results).map { question, result in
-                outcome(of: question, result, from: provider, now: now)
-            }
-            if let provider = providerOutOfOrder(after: results, to: request, at: endpoint, now: now) {
+            var outcomes = outcomes(of: &results, from: provider, to: request, now: now)
+            if let provider = providerOutOfOrder(after: errors, to: request, at: endpoint, now: now) {
                 outcomes = outcomes.map(provider.failureOfAllNames)
             }
-            judge(request, flight, results, outcomes, of: transfer, at: endpoint, now: now)
-            deliver(outcomes, of: request, to: remaining)
+            judge(request, errors, outcomes, of: transfer, at: endpoint, now: now)
+            deliver(outcomes, of: request)
         }
     }
 
     private func noteExit(
-        of provider: Provider, in reply: HTTPReply, to request: Request, _ flight: RequestFlight, now: Instant
+        of provider: Provider, in reply: HTTPReply, to request: Request, now: Instant
     ) {
         guard let clients = request.questions.first?.clients,
             let address = provider.exit(in: reply, toClients: clients, now: now)
         else { return }
         exits.removeAll { $0.provider == provider.id }
-        exits.append(ReportedExit(address: address, provider: provider.id, askedAt: flight.startedAt))
+        exits.append(ReportedExit(address: address, provider: provider.id, askedAt: request.sentAt))
     }
 
-    private func outcome(
-        of question: Question, _ result: Result<Answer, DialectError>, from provider: Provider?, now: Instant
-    ) -> FetchResult {
-        guard let provider else { return FetchResult(result) }
-        let isClockRight = provider.clock.isKnown(wallMilliseconds: Clock.wallMilliseconds())
-        return provider.result(result, for: question.name, isClockRight: isClockRight, now: now)
+    /// Moves the results out: a copy of one retains all the records of its answer.
+    private func outcomes(
+        of results: inout [Result<Answer, DialectError>], from provider: Provider?, to request: Request, now: Instant
+    ) -> [FetchResult] {
+        let isClockRight = provider?.clock.isKnown(wallMilliseconds: Clock.wallMilliseconds()) ?? false
+        var outcomes: [FetchResult] = []
+        outcomes.reserveCapacity(results.count)
+        results.reverse()
+        while let result = results.popLast() {
+            let name = request.questions[outcomes.count].name
+            outcomes.append(
+                provider?.result(result, for: name, isClockRight: isClockRight, now: now) ?? FetchResult(result))
+        }
+        return outcomes
     }
 
-    private func sendAgain(
-        _ fetches: [FetchBatches.Fetch], of request: Request, now: Instant, _ learn: (inout EarlierReplies) -> Void
-    ) {
+    private func sendAgain(_ request: Request, now: Instant, _ learn: (inout EarlierReplies) -> Void) {
         var earlier = request.earlier
         learn(&earlier)
+        let fetches = takeFetches(of: request)
+        guard request.provider.isInUse else { return fail(fetches, .unreachable) }
         send(fetches, asking: request.questions, to: request.provider, after: earlier, now: now)
     }
 
     /// Returns the error of a reply that was of no use to any question, if another endpoint is to be asked.
     private func nodeFault(
-        in results: [Result<Answer, DialectError>], of request: Request, at endpoint: HTTPEndpoint
+        in errors: [DialectError], of request: Request, at endpoint: HTTPEndpoint
     ) -> DialectError? {
-        guard results.allSatisfy({ $0.failure?.otherNodeMayAnswer == true }) else { return nil }
+        guard let first = errors.first, areOfNode(errors, of: request) else { return nil }
         let failedEndpoints = request.earlier.failedEndpoints + [endpoint]
         guard failedEndpoints.count < ProviderAddressChoice.maxAddressesPerRequest,
-            let provider = provider(request.provider), !provider.isOutOfOrder,
-            provider.hasEndpoint(otherThan: failedEndpoints)
+            request.provider.isInUse, !request.provider.isOutOfOrder,
+            request.provider.hasEndpoint(otherThan: failedEndpoints)
         else { return nil }
-        return results.first?.failure
+        return first
+    }
+
+    /// Whether no question has a result that another endpoint would give, too.
+    private func areOfNode(_ errors: [DialectError], of request: Request) -> Bool {
+        errors.count == request.questions.count && errors.allSatisfy(\.otherNodeMayAnswer)
     }
 
     /// Records that no endpoint had a usable reply to the request, if that is so.
     ///
     /// - Returns: the provider if it is out of order.
     private func providerOutOfOrder(
-        after results: [Result<Answer, DialectError>], to request: Request, at endpoint: HTTPEndpoint, now: Instant
+        after errors: [DialectError], to request: Request, at endpoint: HTTPEndpoint, now: Instant
     ) -> Provider? {
-        guard results.allSatisfy({ $0.failure?.otherNodeMayAnswer == true }), let question = request.questions.first,
-            let provider = provider(request.provider)
+        guard areOfNode(errors, of: request), let question = request.questions.first,
+            request.provider.isInUse
         else { return nil }
-        let failed = request.earlier.failedEndpoints + [endpoint]
+        let (provider, failed) = (request.provider, request.earlier.failedEndpoints + [endpoint])
         guard provider.gaveNoUsableReply(about: question.name, at: failed, now: now) else { return nil }
-        for _ in failed { outbox.report(.provider(.addressFailed(request.provider, isWrongNode: false))) }
+        for _ in failed { outbox.report(.provider(.addressFailed(request.provider.id, isWrongNode: false))) }
         return provider
     }
 
-    private func deliver(_ outcomes: [FetchResult], of request: Request, to remaining: [FetchBatches.Fetch]) {
+    private func deliver(_ outcomes: [FetchResult], of request: Request) {
         let hasAnswers = outcomes.contains(where: \.isUseful)
-        var isSolicited = request.questions.map { _ in false }
-        for fetch in remaining {
+        var delivered: [Int] = []
+        for fetch in request.fetches where requestOfFetch.removeValue(forKey: fetch.id) != nil {
             guard let index = request.questions.firstIndex(of: fetch.question), outcomes.indices.contains(index)
             else { continue }
-            isSolicited[index] = true
-            let outcome = outcomes[index]
-            unreported.finished.append((fetch.id, hasAnswers ? outcome.amongAnswers : outcome))
+            unreported.finished(fetch.id, hasAnswers ? outcomes[index].amongAnswers : outcomes[index])
+            // Its only question, mostly.
+            if outcomes.count == 1 { return }
+            delivered.append(index)
         }
-        for (index, outcome) in outcomes.enumerated() where !isSolicited[index] {
-            let isFlushed = request.flushed.contains { $0.contains(request.questions[index]) }
-            guard case .success(let answer) = outcome, !isFlushed else { continue }
-            unreported.volunteered.append(.volunteered(request.questions[index], answer, request.provider))
+        for index in outcomes.indices where !delivered.contains(index) {
+            let question = request.questions[index]
+            let isFlushed = request.flushed.contains { $0.contains(question) }
+            guard case .success(let answer) = outcomes[index], !isFlushed else { continue }
+            unreported.volunteered.append(.volunteered(question, answer, request.provider.id))
         }
     }
 
     /// Returns true if the provider's clock differs from the one that dated the request.
-    private func learnClock(from reply: HTTPReply, of provider: Provider, _ flight: RequestFlight) -> Bool {
-        provider.clock.learn(from: reply, in: flight.dialect, wallMilliseconds: Clock.wallMilliseconds())
-        return provider.clock.differs(from: flight.clock)
+    private func learnClock(from reply: HTTPReply, of provider: Provider, _ request: Request) -> Bool {
+        provider.clock.learn(from: reply, in: provider.dialect, wallMilliseconds: Clock.wallMilliseconds())
+        return provider.clock.differs(from: request.clock)
     }
 
     /// Updates the provider's state: a request counts as one failure at most, and any answered question shows that
     /// the provider is up.
     private func judge(
-        _ request: Request, _ flight: RequestFlight, _ results: [Result<Answer, DialectError>],
-        _ outcomes: [FetchResult],
-        of reply: TransferReply, at endpoint: HTTPEndpoint, now: Instant
+        _ request: Request, _ errors: [DialectError], _ outcomes: [FetchResult], of reply: TransferReply,
+        at endpoint: HTTPEndpoint, now: Instant
     ) {
-        let errors = results.compactMap(\.failure)
         if let error = errors.first {
             if case .throttled(let seconds?) = error {
-                unreported.throttled.append(.throttled(request.provider, for: .seconds(seconds)))
+                unreported.throttled.append(.throttled(request.provider.id, for: .seconds(seconds)))
             }
             if !outcomes.contains(where: \.isReply) {
                 return failed(request, error, of: reply, at: endpoint, now: now)
@@ -434,13 +445,14 @@ package final class ProviderFetches: TimedPart {
             for error in errors { failedInPart(request, FetchFailure(error), error.description) }
         }
         // Time spent on another address before does not count against this one.
-        let elapsed = endpoint == flight.first.endpoint ? flight.startedAt.duration(to: now) : reply.totalTime
-        guard let provider = provider(request.provider) else { return }
+        let elapsed = endpoint == request.first?.endpoint ? request.sentAt.duration(to: now) : reply.totalTime
+        let provider = request.provider
+        guard provider.isInUse else { return }
         let failure = outcomes.contains(where: \.isUseful) ? nil : errors.first.map { FetchFailure($0) }
         provider.replied(failure, at: endpoint, after: elapsed, now: now)
         for failed in request.earlier.failedEndpoints {
             provider.contradicted(failed, now: now)
-            outbox.report(.provider(.addressFailed(request.provider, isWrongNode: false)))
+            outbox.report(.provider(.addressFailed(request.provider.id, isWrongNode: false)))
         }
     }
 
@@ -455,31 +467,33 @@ package final class ProviderFetches: TimedPart {
 
     /// A host that redirects may be an interceptor; this connection would lead to it as long as it stays open.
     private func doubtConnections(
-        of provider: ProviderID, _ failure: FetchFailure, _ reply: TransferReply, now: Instant
+        of provider: Provider, _ failure: FetchFailure, _ reply: TransferReply, now: Instant
     ) {
         guard failure == .garbage || failure == .redirected, reply.httpVersion == .http1 else { return }
-        self.provider(provider)?.distrustConnections(now: now)
+        provider.distrustConnections(now: now)
     }
 
     private func failed(
         _ request: Request, at endpoint: HTTPEndpoint, _ failure: FetchFailure, _ reason: String, isAddress: Bool,
         now: Instant
     ) {
-        guard let provider = provider(request.provider) else { return }
+        let provider = request.provider
+        guard provider.isInUse else { return }
         provider.failed(failure, reason, at: endpoint, isAddress: isAddress, now: now)
-        if isAddress { outbox.report(.provider(.addressFailed(request.provider, isWrongNode: failure == .server))) }
+        if isAddress { outbox.report(.provider(.addressFailed(request.provider.id, isWrongNode: failure == .server))) }
         outbox.report(.requestFailed(provider: provider.name, reason: reason))
     }
 
     private func failedInPart(_ request: Request, _ failure: FetchFailure, _ reason: String) {
-        guard let provider = provider(request.provider) else { return }
+        let provider = request.provider
+        guard provider.isInUse else { return }
         provider.counts.failedInPart(failure)
         outbox.report(.requestFailed(provider: provider.name, reason: reason))
     }
 
     /// Abandons all requests in flight, which may have reached billed accounts. For the end of the process.
     package func stop(now: Instant) {
-        for (transfer, id) in requestOfTransfer { bill(requests[id], at: http.cancel(transfer, now: now)) }
+        for (transfer, request) in requestOfTransfer { bill(request, at: http.cancel(transfer, now: now)) }
         requestOfTransfer = [:]
     }
 
@@ -488,49 +502,47 @@ package final class ProviderFetches: TimedPart {
 
     /// Abandons a fetch. Its request ends with the last fetch that wants it.
     func abandon(_ fetch: FetchID, now: Instant) {
-        guard let id = requestOfFetch.removeValue(forKey: fetch), let request = requests[id] else {
-            return batches.remove(fetch)
-        }
+        guard let request = requestOfFetch.removeValue(forKey: fetch) else { return batches.remove(fetch) }
         request.activeCount -= 1
-        guard let flight = request.flight else {
+        guard let transfer = request.transfer else {
             request.fetches.removeAll { $0.id == fetch }
-            if request.activeCount == 0 { release(id, .other, now: now) }
+            if request.activeCount == 0 { release(request, .other, now: now) }
             return
         }
         // The resolver abandons a fetch at its time-out; an earlier abandon means that another answer won.
-        let timeout = provider(request.provider)?.timeout ?? Bounds.providerTimeout
+        let timeout = request.provider.isInUse ? request.provider.timeout : Bounds.providerTimeout
         let isLate = request.countsFrom.duration(to: now) >= timeout
         guard request.activeCount == 0 else {
-            if !isLate { overtaken(fetch, in: request, id) }
+            if !isLate { overtaken(fetch, in: request) }
             return
         }
-        bill(request, at: http.cancel(flight.transfer, hasTimedOut: isLate, now: now))
-        release(id, isLate ? .timedOut : .other, now: now)
-        if isLate {
-            failed(request, at: flight.first.endpoint, .timeout, "time-out", isAddress: true, now: now)
+        bill(request, at: http.cancel(transfer, hasTimedOut: isLate, now: now))
+        release(request, isLate ? .timedOut : .other, now: now)
+        if isLate, let first = request.first {
+            failed(request, at: first.endpoint, .timeout, "time-out", isAddress: true, now: now)
         }
     }
 
-    private func overtaken(_ fetch: FetchID, in request: Request, _ id: RequestQueue.ID) {
+    private func overtaken(_ fetch: FetchID, in request: Request) {
         guard let parent = request.fetches.first(where: { $0.id == fetch })?.holder.parent else { return }
         let isActive = request.fetches.contains { $0.holder.parent == parent && requestOfFetch[$0.id] != nil }
-        if !isActive { queue.leave(id, parent) }
+        if !isActive { queue.leave(request.number, parent) }
     }
 
     /// Returns the provider that the places belong to. Providers with an equal endpoint share its connections and
     /// places, which belong to the first of these providers.
     private func pool(of provider: Provider) -> ProviderID {
-        let first = providers.first { other in
-            other === provider || other.endpoints.contains(where: provider.endpoints.contains)
+        for other in providers {
+            if other === provider || other.endpoints.contains(where: provider.endpoints.contains) { return other.id }
         }
-        return first?.id ?? provider.id
+        return provider.id
     }
 
     /// Returns how many requests the provider's connections carry at once: now, and at most.
     private func places(at provider: Provider) -> (now: Int, most: Int) {
         var places = (now: 1, most: 1)
-        for (endpoint, way) in zip(provider.endpoints, provider.ways) {
-            let parallel = http.parallelRequests(to: way ?? endpoint)
+        for index in provider.endpoints.indices {
+            let parallel = http.parallelRequests(to: provider.ways[index] ?? provider.endpoints[index])
             places = (max(places.now, parallel.now), max(places.most, parallel.most))
         }
         return places
@@ -538,21 +550,20 @@ package final class ProviderFetches: TimedPart {
 
     /// Lets more requests run in parallel if some wait although the provider answers, and fewer if it asks for fewer.
     private func setPlaces(of provider: Provider, _ dialled: HTTPEndpoint, afterStatus status: Int, now: Instant) {
-        let pool = pool(of: provider)
         if status == 429 || status == 503 {
             http.wantsFewer(of: dialled, now: now)
-        } else if inPlace({ $0.wantsMore(at: pool) }) {
+        } else if queue.hasWaiting, inPlace({ $0.wantsMore(at: pool(of: provider)) }) {
             http.wantsMore(of: dialled, now: now)
         }
-        queue.set(places(at: provider), of: pool)
+        if queue.hasWaiting { queue.set(places(at: provider), of: pool(of: provider)) }
     }
 
     /// Lets a request wait for another place, because its connection was refused or closed.
-    private func waitAgain(_ id: RequestQueue.ID, _ request: Request, _ flight: RequestFlight) {
-        if let provider = provider(request.provider) { queue.set(places(at: provider), of: pool(of: provider)) }
-        queue.suspend(id)
+    private func waitAgain(_ request: Request) {
+        if request.provider.isInUse { queue.set(places(at: request.provider), of: pool(of: request.provider)) }
+        queue.suspend(request.number)
         hasFreePlace = true
-        ground(request, flight)
+        ground(request)
         awaitPlace(request)
     }
 
@@ -564,54 +575,61 @@ package final class ProviderFetches: TimedPart {
         hasFreePlace = false
         while let step = queue.next(now: now) {
             switch step {
-            case .start(let id): begin(id, now: now)
-            case .suspend(let id): suspend(id, now: now)
+            case .start(let id): if let request = requests[id] { begin(request, now: now) }
+            case .suspend(let id): if let request = requests[id] { suspend(request, now: now) }
             case .displace(let id):
-                guard let request = requests[id], let flight = request.flight else { continue }
-                bill(request, at: http.cancel(flight.transfer, now: now))
-                fail(remove(id), .overload)
-            case .expire(let id): fail(remove(id), .overload)
+                guard let request = requests[id], let transfer = request.transfer else { continue }
+                bill(request, at: http.cancel(transfer, now: now))
+                drop(request, .overload)
+            case .expire(let id): if let request = requests[id] { drop(request, .overload) }
             }
         }
     }
 
     /// Takes the place of a request, which waits for another one.
-    private func suspend(_ id: RequestQueue.ID, now: Instant) {
-        guard let request = requests[id], let flight = request.flight else { return }
-        bill(request, at: http.cancel(flight.transfer, now: now))
-        ground(request, flight)
+    private func suspend(_ request: Request, now: Instant) {
+        guard let transfer = request.transfer else { return }
+        bill(request, at: http.cancel(transfer, now: now))
+        ground(request)
         awaitPlace(request, isOverdue: true)
     }
 
-    /// Ends the flight of a request.
-    private func ground(_ request: Request, _ flight: RequestFlight) {
-        request.flight = nil
-        requestOfTransfer[flight.transfer] = nil
+    /// Records that no transfer carries the request any more.
+    private func ground(_ request: Request) {
+        guard let transfer = request.transfer else { return }
+        request.ground()
+        requestOfTransfer[transfer] = nil
         if request.isShared { for fetch in request.fetches { noLongerTogether(fetch.question) } }
     }
 
     /// Removes the request and frees its place. `takePlaces` must follow before the loop sleeps.
-    ///
-    /// - Returns: the fetches that were not abandoned.
-    @discardableResult
-    private func release(_ id: RequestQueue.ID, _ end: RequestQueue.End, now: Instant) -> [FetchBatches.Fetch] {
-        queue.end(id, end, now: now)
+    private func release(_ request: Request, _ end: RequestQueue.End, now: Instant) {
+        queue.end(request.number, end, now: now)
         hasFreePlace = true
-        return remove(id)
+        remove(request)
     }
 
     /// Ends a request that cannot be sent.
-    private func end(_ id: RequestQueue.ID, _ end: RequestQueue.End, with failure: FetchFailure, now: Instant) {
-        fail(release(id, end, now: now), failure)
+    private func end(_ request: Request, _ end: RequestQueue.End, with failure: FetchFailure, now: Instant) {
+        release(request, end, now: now)
+        fail(takeFetches(of: request), failure)
     }
 
-    /// - Returns: the fetches that were not abandoned.
-    private func remove(_ id: RequestQueue.ID) -> [FetchBatches.Fetch] {
-        guard let request = requests[id] else { return [] }
-        requests[id] = nil
-        freeNumbers.append(id)
-        if let flight = request.flight { ground(request, flight) }
-        return request.fetches.filter { requestOfFetch.removeValue(forKey: $0.id) != nil }
+    /// Ends a request that the queue has removed.
+    private func drop(_ request: Request, _ failure: FetchFailure) {
+        remove(request)
+        fail(takeFetches(of: request), failure)
+    }
+
+    private func remove(_ request: Request) {
+        requests[request.number] = nil
+        freeNumbers.append(request.number)
+        ground(request)
+    }
+
+    /// Returns the fetches of a removed request that were not abandoned. They belong to no request then.
+    private func takeFetches(of request: Request) -> [FetchBatches.Fetch] {
+        request.fetches.filter { requestOfFetch.removeValue(forKey: $0.id) != nil }
     }
 
     private func noLongerTogether(_ question: Question) {

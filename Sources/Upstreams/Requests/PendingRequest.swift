@@ -1,4 +1,4 @@
-// A request to a provider: its fetches and questions, and what is known of it since it was sent.
+// A request to a provider: its fetches and questions, its place, and what is known of it since it was sent.
 
 import DNSWire
 import HTTPClient
@@ -6,8 +6,9 @@ import HTTPDNS
 import Resolver
 
 /// A request for one or more fetches. A class, so that no event copies it.
-final class PendingRequest {
-    let provider: ProviderID
+final class PendingRequest: RequestQueue.Request {
+    let number: RequestQueue.ID
+    let provider: Provider
     /// The fetches, including those that were abandoned in flight. `requestOfFetch` has only the others.
     var fetches: [FetchBatches.Fetch]
     /// Number of fetches that were not abandoned.
@@ -19,8 +20,6 @@ final class PendingRequest {
     var flushed: [QuestionScope] = []
     /// Whether the request has fetches for names of several parents.
     let isShared: Bool
-    /// The flight; nil while the request waits for a place.
-    var flight: RequestFlight?
     /// The resolver knows that the request waits.
     var isAwaited = false
     /// Connections that the server refused or closed during this request while others carried requests.
@@ -29,17 +28,30 @@ final class PendingRequest {
     /// Start of the request's time-out: when it was asked for, or got a place after a wait.
     var countsFrom: Instant
 
+    /// The transfer that carries the request; nil while it waits for a place. The values below are those of the last
+    /// transfer.
+    private(set) var transfer: TransferID?
+    /// The provider's name if its questions are billed.
+    private(set) var account: String?
+    /// The clock that dated the request; another reply may have corrected the provider's clock meanwhile.
+    private(set) var clock = ServerClock()
+    private(set) var sentAt: Instant
+    /// How the request was sent first.
+    private(set) var first: RequestWay?
+    private var others: [RequestWay] = []
+
     init(
-        _ fetches: [FetchBatches.Fetch], asking questions: [Question], of provider: ProviderID,
-        after earlier: EarlierReplies
+        _ number: RequestQueue.ID, _ fetches: [FetchBatches.Fetch], asking questions: [Question],
+        of provider: Provider, after earlier: EarlierReplies
     ) {
-        self.provider = provider
-        self.fetches = fetches
-        activeCount = fetches.count
-        self.questions = questions
+        (self.number, self.provider, self.fetches, self.questions) = (number, provider, fetches, questions)
         self.earlier = earlier
-        countsFrom = fetches[0].startedAt
-        isShared = fetches.dropFirst().contains { $0.holder.parent != fetches[0].holder.parent }
+        activeCount = fetches.count
+        (countsFrom, sentAt) = (fetches[0].startedAt, fetches[0].startedAt)
+        let holder = fetches[0].holder
+        let others = fetches.count > 1 ? fetches.dropFirst().map(\.holder) : []
+        isShared = others.contains { $0.parent != holder.parent }
+        super.init(holder, others)
     }
 
     /// Counts a connection that was refused or closed during this request.
@@ -50,6 +62,21 @@ final class PendingRequest {
         closedConnections += 1
         return closedConnections <= PendingRequest.maxClosedConnections
     }
+
+    /// Records that the request was sent.
+    func sent(_ transfer: TransferID, first: RequestWay, others: [RequestWay], now: Instant) {
+        (self.transfer, self.first, self.others, sentAt) = (transfer, first, others, now)
+        (account, clock) = (provider.billedName, provider.clock)
+    }
+
+    /// Records that no transfer carries the request any more.
+    func ground() { transfer = nil }
+
+    /// The endpoint as configured, however it was dialled.
+    func endpoint(dialledAs dialled: HTTPEndpoint) -> HTTPEndpoint {
+        if let first, first.dialled == dialled { return first.endpoint }
+        return others.first { $0.dialled == dialled }?.endpoint ?? dialled
+    }
 }
 
 /// The facts learned from replies to earlier requests for the same questions.
@@ -58,39 +85,4 @@ struct EarlierReplies {
     var isRedated = false
     /// Endpoints whose replies were of no use.
     var failedEndpoints: [HTTPEndpoint] = []
-}
-
-/// An endpoint, and how it is dialled.
-struct RequestWay {
-    let endpoint: HTTPEndpoint
-    let dialled: HTTPEndpoint
-}
-
-/// The state of a request since it was sent. A class, so that no step copies it.
-final class RequestFlight {
-    let transfer: TransferID
-    /// Kept here because new settings may remove the provider while its answer is in flight.
-    let dialect: any Dialect
-    /// The provider's name if its questions are billed.
-    let account: String?
-    /// The clock that dated the request; another reply may have corrected the provider's clock meanwhile.
-    let clock: ServerClock
-    let startedAt: Instant
-    /// How the request was sent first.
-    let first: RequestWay
-    let others: [RequestWay]
-
-    init(
-        _ transfer: TransferID, _ dialect: any Dialect, account: String?, clock: ServerClock, startedAt: Instant,
-        first: RequestWay, others: [RequestWay]
-    ) {
-        (self.transfer, self.dialect, self.account, self.clock) = (transfer, dialect, account, clock)
-        (self.startedAt, self.first, self.others) = (startedAt, first, others)
-    }
-
-    /// The endpoint as configured, however it was dialled.
-    func endpoint(dialledAs dialled: HTTPEndpoint) -> HTTPEndpoint {
-        if first.dialled == dialled { return first.endpoint }
-        return others.first { $0.dialled == dialled }?.endpoint ?? dialled
-    }
 }

@@ -6,6 +6,12 @@ import HTTPDNS
 import LinuxIO
 import Resolver
 
+/// An endpoint, and how it is dialled.
+struct RequestWay {
+    let endpoint: HTTPEndpoint
+    let dialled: HTTPEndpoint
+}
+
 extension TransferRequest {
     init(
         _ request: HTTPRequest, to endpoint: HTTPEndpoint, timeout: Duration, connectTimeout: Duration,
@@ -58,7 +64,7 @@ extension FetchResult {
 
     /// The meaning of the result if the same reply answers other questions: what is missing or wrong concerns this
     /// question alone.
-    var amongAnswers: FetchResult { self == .failure(.garbage) ? .omitted : self }
+    var amongAnswers: FetchResult { if case .failure(.garbage) = self { .omitted } else { self } }
 
     /// False if the provider could do nothing for a name that it serves.
     var isUseful: Bool {

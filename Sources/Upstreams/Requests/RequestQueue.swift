@@ -29,36 +29,48 @@ package struct RequestQueue {
         case other
     }
 
-    /// A request, waiting or running. A class, so that no pass copies it.
-    private final class Request {
-        let pool: Pool
+    /// A request, waiting or running. A class, so that no pass copies it; the owner adds what it knows of the request.
+    class Request {
+        /// The holder that the place counts for: the first name's.
         let holder: ShareHolder
-        /// Holders of the names that are not abandoned; more than one in a shared request.
-        private(set) var holders: [ShareHolder]
+        /// Holders of further names in a shared request.
+        private var others: [ShareHolder]
+        /// The first name is abandoned.
+        private var isFirstGone = false
+        fileprivate var pool: Pool?
         /// End of the wait for a place.
-        let until: Instant
+        fileprivate var until: Instant?
         /// When the request started; nil while it waits.
-        var startedAt: Instant?
+        fileprivate var startedAt: Instant?
         /// The request is in the queue of names that hang.
-        var hangs: Bool
-        var wasSuspended = false
+        fileprivate var hangs = false
+        fileprivate var wasSuspended = false
 
-        init(_ holders: [ShareHolder], at pool: Pool, until: Instant, hangs: Bool) {
-            (self.pool, self.holder, self.holders, self.until, self.hangs) = (pool, holders[0], holders, until, hangs)
+        init(_ holder: ShareHolder, _ others: [ShareHolder] = []) {
+            (self.holder, self.others) = (holder, others)
         }
 
         /// Parents of the names that are not abandoned, each once.
-        var parents: [Name] {
-            var parents: [Name] = []
-            for holder in holders where !parents.contains(holder.parent) { parents.append(holder.parent) }
+        fileprivate var parents: [Name] {
+            var parents = isFirstGone ? [] : [holder.parent]
+            for other in others where !parents.contains(other.parent) { parents.append(other.parent) }
             return parents
         }
 
-        func leave(_ parent: Name) { holders.removeAll { $0.parent == parent } }
+        fileprivate func leave(_ parent: Name) {
+            isFirstGone = isFirstGone || holder.parent == parent
+            others.removeAll { $0.parent == parent }
+        }
+
+        /// Counts an answer for the names that are not abandoned.
+        fileprivate func answered(_ answers: inout Answers, now: Instant) {
+            if !isFirstGone { answers.add(holder, now: now) }
+            for other in others { answers.add(other, now: now) }
+        }
     }
 
     /// The requests over connections that one or more providers share. A class, so that no step copies it.
-    private final class Pool {
+    fileprivate final class Pool {
         let id: ProviderID
         /// Numbers of requests that the pool's connections carry now, and at most.
         var places: Int
@@ -138,8 +150,8 @@ package struct RequestQueue {
         }
     }
 
-    private struct Answers {
-        private(set) var count = 0
+    fileprivate struct Answers {
+        var count = 0
         /// When the last answer came.
         private(set) var at: Instant?
         /// Answers whose parents are not compared yet, in their order.
@@ -156,13 +168,10 @@ package struct RequestQueue {
         /// Bound on `uncompared`. Of so many answers, the last two are mostly for different parents.
         private static let maxUncompared = 64
 
-        mutating func add(_ holders: [ShareHolder], now: Instant) {
-            count += 1
+        mutating func add(_ holder: ShareHolder, now: Instant) {
             at = now
-            for holder in holders {
-                if uncompared.count == Answers.maxUncompared { compare() }
-                uncompared.append((holder, now))
-            }
+            if uncompared.count == Answers.maxUncompared { compare() }
+            uncompared.append((holder, now))
         }
 
         /// Whether a name of another parent was answered since.
@@ -238,23 +247,30 @@ package struct RequestQueue {
 
     private func pool(_ id: ProviderID) -> Pool? { pools.first { $0.id == id } }
 
+    /// Whether a request waits for a place. If none does, there is nothing to decide.
+    var hasWaiting: Bool { ends.first != nil }
+
     /// When `next` may have a new step; nil if no request waits.
     var nextDeadline: Instant? {
+        guard hasWaiting else { return nil }
         var earliest = ends.earliest
         for pool in pools { earliest = Instant.earliest(earliest, pool.checkAt) }
         return earliest
     }
 
     /// Whether names of this parent hang while the provider answers others.
-    func hangs(_ parent: @autoclosure () -> Name, at pool: ProviderID, now: Instant) -> Bool {
-        // A look-up in an empty table hashes the name, too.
-        !hangs.isEmpty && hangs[PoolName(pool: pool, parent: parent())].map { now < $0.until } ?? false
+    func hangs(
+        _ parent: @autoclosure () -> Name, at pool: @autoclosure () -> ProviderID, now: Instant
+    ) -> Bool {
+        !hangs.isEmpty && hangs[PoolName(pool: pool(), parent: parent())].map { now < $0.until } ?? false
     }
 
     /// Whether names of this parent share no request with others, which would have to wait too.
-    func isAskedAlone(_ parent: @autoclosure () -> Name, at pool: ProviderID, now: Instant) -> Bool {
-        hangs(parent(), at: pool, now: now)
-            || !suspectUntil.isEmpty && suspectUntil[PoolName(pool: pool, parent: parent())].map { now < $0 } ?? false
+    func isAskedAlone(
+        _ parent: @autoclosure () -> Name, at pool: @autoclosure () -> ProviderID, now: Instant
+    ) -> Bool {
+        hangs(parent(), at: pool(), now: now)
+            || !suspectUntil.isEmpty && suspectUntil[PoolName(pool: pool(), parent: parent())].map { now < $0 } ?? false
     }
 
     /// Drops the state of removed pools.
@@ -266,23 +282,50 @@ package struct RequestQueue {
 
     // MARK: requests
 
+    /// Starts a request at once if no request waits and a place is free: then there is nothing to share.
+    ///
+    /// - Parameters:
+    ///   - places: concurrent requests that the connections of the pool carry now, and at most.
+    ///   - until: end of a wait for another place.
+    /// - Returns: whether it has its place; otherwise `add` queues it.
+    mutating func start(
+        _ id: ID, _ request: Request, at pool: ProviderID, places: (now: Int, most: Int), until: Instant, now: Instant
+    ) -> Bool {
+        guard !hasWaiting, all.heldCount < all.capacity else { return false }
+        let pool = setPlaces(places, of: pool)
+        let hangs = hangs(request, at: pool, now: now)
+        guard pool.running < pool.places, !hangs || pool.hanging.heldCount < pool.hangingLimit else { return false }
+        enter(id, request, at: pool, until: until, hangs: hangs)
+        pool.inQueue(hangs) { $0.add(held: id, for: request.holder) }
+        all.add(held: id, for: request.holder)
+        started(request, at: pool, now: now)
+        return true
+    }
+
     /// Queues a request. `next` starts it.
     ///
     /// - Parameters:
-    ///   - holders: the holders of its names; the request counts for the first one.
     ///   - places: concurrent requests that the connections of the pool carry now, and at most.
     ///   - until: end of the wait for a place.
     mutating func add(
-        _ id: ID, to pool: ProviderID, for holders: [ShareHolder], places: (now: Int, most: Int), until: Instant,
-        now: Instant
+        _ id: ID, _ request: Request, to pool: ProviderID, places: (now: Int, most: Int), until: Instant, now: Instant
     ) {
         let pool = setPlaces(places, of: pool)
-        let holder = holders[0]
-        let hangs = !holder.isKnown && hangs(holder.parent, at: pool.id, now: now)
-        while requests.count <= id { requests.append(nil) }
-        requests[id] = Request(holders, at: pool, until: until, hangs: hangs)
-        pool.inQueue(hangs) { $0.add(id, for: holder) }
+        let hangs = hangs(request, at: pool, now: now)
+        enter(id, request, at: pool, until: until, hangs: hangs)
+        if pool.waiting == 0 { pool.forgetCheck() }
+        pool.inQueue(hangs) { $0.add(id, for: request.holder) }
         ends.set(until, for: id)
+    }
+
+    private func hangs(_ request: Request, at pool: Pool, now: Instant) -> Bool {
+        !request.holder.isKnown && hangs(request.holder.parent, at: pool.id, now: now)
+    }
+
+    private mutating func enter(_ id: ID, _ request: Request, at pool: Pool, until: Instant, hangs: Bool) {
+        (request.pool, request.until, request.hangs) = (pool, until, hangs)
+        while requests.count <= id { requests.append(nil) }
+        requests[id] = request
     }
 
     /// - Parameter places: concurrent requests that the connections of the pool carry now, and at most.
@@ -306,31 +349,32 @@ package struct RequestQueue {
 
     /// Ends a request, started or not. An unknown request is ignored.
     mutating func end(_ id: ID, _ end: End, now: Instant) {
-        guard requests.indices.contains(id), let request = requests[id] else { return }
+        guard requests.indices.contains(id), let request = requests[id], let pool = request.pool else { return }
         remove(id, request)
         guard let startedAt = request.startedAt else { return }
         switch end {
-        case .answered: noteAnswer(of: request, startedAt: startedAt, now: now)
-        case .timedOut: noteHang(of: request, startedAt: startedAt, now: now)
+        case .answered: noteAnswer(of: request, at: pool, startedAt: startedAt, now: now)
+        case .timedOut: noteHang(of: request, at: pool, startedAt: startedAt, now: now)
         case .other: break
         }
-        if request.pool.running == 0 { request.pool.answers.owedSince = nil }
+        if pool.running == 0 { pool.answers.owedSince = nil }
         if case .timedOut = end, case let parents = request.parents, parents.count > 1 {
-            for parent in parents { suspect(PoolName(pool: request.pool.id, parent: parent), now: now) }
+            for parent in parents { suspect(PoolName(pool: pool.id, parent: parent), now: now) }
         }
     }
 
     private mutating func remove(_ id: ID, _ request: Request) {
         requests[id] = nil
-        ends.remove(id)
+        if request.startedAt == nil { ends.remove(id) }
         all.remove(id)
-        request.pool.inQueue(request.hangs) { $0.remove(id) }
+        request.pool?.inQueue(request.hangs) { $0.remove(id) }
     }
 
     // MARK: steps
 
     /// Returns the next step; nil if there is none until `nextDeadline`, `add` or `end`.
     mutating func next(now: Instant) -> Step? {
+        guard hasWaiting else { return nil }
         if let id = ends.popDue(now) { return expire(id) }
         while true {
             if let id = all.take() { return start(id, now: now) }
@@ -355,12 +399,16 @@ package struct RequestQueue {
 
     private mutating func start(_ id: ID, now: Instant) -> Step {
         ends.remove(id)
-        requests[id]?.startedAt = now
-        if let pool = requests[id]?.pool {
-            pool.answers.owedSince = pool.answers.owedSince ?? now
+        if let request = requests[id], let pool = request.pool {
+            started(request, at: pool, now: now)
             if pool.waiting > 0 { pool.checkAt = Instant.earliest(pool.checkAt, now + pool.overdueAfter) }
         }
         return .start(id)
+    }
+
+    private func started(_ request: Request, at pool: Pool, now: Instant) {
+        request.startedAt = now
+        if pool.answers.owedSince == nil { pool.answers.owedSince = now }
     }
 
     private mutating func expire(_ id: ID) -> Step {
@@ -418,10 +466,10 @@ package struct RequestQueue {
     /// Gives the place of a running request to the next one. The running one waits for another place, once, unless its
     /// name hangs.
     private mutating func giveUp(_ id: ID, now: Instant) -> Step? {
-        guard let request = requests[id], let startedAt = request.startedAt else { return nil }
-        let waiting = request.pool.usual.next
+        guard let request = requests[id], let pool = request.pool, let startedAt = request.startedAt else { return nil }
+        let waiting = pool.usual.next
         displaced += 1
-        noteHang(of: request, startedAt: startedAt, now: now)
+        noteHang(of: request, at: pool, startedAt: startedAt, now: now)
         defer { if let waiting { hand(to: waiting) } }
         guard !request.hangs, !request.wasSuspended else {
             remove(id, request)
@@ -435,7 +483,7 @@ package struct RequestQueue {
     /// Gives a place in its pool to a waiting request. Otherwise the request that gave up the place might be the next.
     private mutating func hand(to id: ID) {
         guard let request = requests[id], !request.hangs else { return }
-        request.pool.usual.hold(id)
+        request.pool?.usual.hold(id)
         all.add(id, for: request.holder)
     }
 
@@ -444,23 +492,25 @@ package struct RequestQueue {
         guard requests.indices.contains(id), let request = requests[id] else { return }
         request.startedAt = nil
         all.remove(id)
-        request.pool.inQueue(request.hangs) { $0.suspend(id) }
-        ends.set(request.until, for: id)
+        if let until = request.until { ends.set(until, for: id) }
+        guard let pool = request.pool else { return }
+        if pool.waiting == 0 { pool.forgetCheck() }
+        pool.inQueue(request.hangs) { $0.suspend(id) }
     }
 
     // MARK: what answers and silences show
 
-    private mutating func noteAnswer(of request: Request, startedAt: Instant, now: Instant) {
-        let pool = request.pool
+    private mutating func noteAnswer(of request: Request, at pool: Pool, startedAt: Instant, now: Instant) {
         pool.latency.measure(startedAt.duration(to: now), now: now)
         if let owedSince = pool.answers.owedSince, owedSince + Bounds.hopelessAfter <= now {
             pool.answers.silenceEndedAt = now
         }
         pool.answers.owedSince = pool.running == 0 ? nil : now
-        pool.answers.add(request.holders, now: now)
+        pool.answers.count += 1
+        request.answered(&pool.answers, now: now)
         guard !suspectUntil.isEmpty || !hangs.isEmpty else { return }
         for parent in request.parents {
-            let name = PoolName(pool: request.pool.id, parent: parent)
+            let name = PoolName(pool: pool.id, parent: parent)
             if !suspectUntil.isEmpty { suspectUntil[name] = nil }
             guard !hangs.isEmpty, var hang = hangs[name] else { continue }
             hang.weight -= 1
@@ -471,10 +521,10 @@ package struct RequestQueue {
 
     /// Records that names of the request's parent hang, if the provider answered other names meanwhile. The parents of
     /// a shared request are only suspected.
-    private mutating func noteHang(of request: Request, startedAt: Instant, now: Instant) {
+    private mutating func noteHang(of request: Request, at pool: Pool, startedAt: Instant, now: Instant) {
         let parents = request.parents
-        for parent in parents where request.pool.answers.include(otherThan: parent, since: startedAt) {
-            let name = PoolName(pool: request.pool.id, parent: parent)
+        for parent in parents where pool.answers.include(otherThan: parent, since: startedAt) {
+            let name = PoolName(pool: pool.id, parent: parent)
             guard parents.count == 1 else {
                 suspect(name, now: now)
                 continue
@@ -496,15 +546,15 @@ package struct RequestQueue {
     private mutating func move(_ name: PoolName, toHanging hangs: Bool) {
         pool(name.pool)?.forgetCheck()
         for (id, request) in requests.enumerated() {
-            guard let request, request.hangs != hangs, request.pool.id == name.pool,
+            guard let request, let pool = request.pool, request.hangs != hangs, pool.id == name.pool,
                 request.holder.parent == name.parent, !request.holder.isKnown
             else { continue }
-            let isRunning = request.pool.inQueue(request.hangs) { queue in
+            let isRunning = pool.inQueue(request.hangs) { queue in
                 defer { queue.remove(id) }
                 return queue.isHeld(id)
             }
             request.hangs = hangs
-            request.pool.inQueue(hangs) { queue in
+            pool.inQueue(hangs) { queue in
                 queue.add(id, for: request.holder)
                 if isRunning { queue.hold(id) }
             }

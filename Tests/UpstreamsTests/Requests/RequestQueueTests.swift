@@ -26,11 +26,15 @@ struct RequestQueueTests {
         _ name: String, of client: UInt32? = nil, with others: [String] = [], at milliseconds: Int, places: Int = 8,
         isKnown: Bool = false
     ) throws -> [RequestQueue.Step] {
-        queue.add(
-            next, to: RequestQueueTests.pool,
-            for: try [holder(name, of: client, isKnown: isKnown)] + others.map { try holder($0) },
-            places: (places, places), until: at(milliseconds + 4450), now: at(milliseconds))
-        next += 1
+        let request = RequestQueue.Request(
+            try holder(name, of: client, isKnown: isKnown), try others.map { try holder($0) })
+        let (places, until) = ((now: places, most: places), at(milliseconds + 4450))
+        let now = at(milliseconds)
+        defer { next += 1 }
+        if queue.start(next, request, at: RequestQueueTests.pool, places: places, until: until, now: now) {
+            return [.start(next)] + steps(at: milliseconds)
+        }
+        queue.add(next, request, to: RequestQueueTests.pool, places: places, until: until, now: now)
         return steps(at: milliseconds)
     }
 
@@ -70,8 +74,8 @@ struct RequestQueueTests {
     mutating func patience() throws {
         for number in 0..<8 { try add("n\(number).one.example", at: 2000) }
         queue.add(
-            8, to: RequestQueueTests.pool, for: [try holder("n8.one.example")], places: (8, 8), until: at(4450),
-            now: at(2000))
+            8, RequestQueue.Request(try holder("n8.one.example")), to: RequestQueueTests.pool, places: (8, 8),
+            until: at(4450), now: at(2000))
         next += 1
         #expect(steps(at: 4449).isEmpty && queue.waitingCount == 1)
         #expect(steps(at: 4450) == [.expire(8)] && queue.expired == 1 && queue.waitingCount == 0)
@@ -240,12 +244,53 @@ struct RequestQueueTests {
         queue = RequestQueue(capacity: 2)
         for number in 0..<4 {
             queue.add(
-                number, to: ProviderID(number), for: [try holder("n\(number).example", of: number < 3 ? 1 : 2)],
-                places: (8, 8), until: at(4450), now: start)
+                number, RequestQueue.Request(try holder("n\(number).example", of: number < 3 ? 1 : 2)),
+                to: ProviderID(number), places: (8, 8), until: at(4450), now: start)
         }
         #expect(steps(at: 0) == [.start(0), .start(3)] || steps(at: 0).isEmpty)
         #expect(queue.runningCount == 2 && queue.waitingCount == 2)
         queue.end(0, .answered, now: at(10))
         #expect(steps(at: 10) == [.start(1)])
+    }
+
+    @Test("requests that start at once leave the queue as those that next() starts", arguments: UInt64(1)...6)
+    func atOnce(_ seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        var (direct, queued) = (RequestQueue(capacity: 12), RequestQueue(capacity: 12))
+        var (running, time): (Set<Int>, Int) = ([], 0)
+        for number in 0..<800 {
+            time += Int.random(in: 0..<(number % 200 < 100 ? 40 : 400), using: &random)
+            let now = at(time)
+            var steps: [RequestQueue.Step] = []
+            if running.count < 6 || Bool.random(using: &random) {
+                let pool = ProviderID(Int.random(in: 0..<2, using: &random))
+                let name = "n\(number).d\(Int.random(in: 0..<4, using: &random)).example"
+                let client = UInt32.random(in: 1...3, using: &random)
+                let requests = try [holder(name, of: client), holder(name, of: client)].map { RequestQueue.Request($0) }
+                let until = at(time + 4450)
+                if direct.start(number, requests[0], at: pool, places: (8, 8), until: until, now: now) {
+                    steps.append(.start(number))
+                } else {
+                    direct.add(number, requests[0], to: pool, places: (8, 8), until: until, now: now)
+                }
+                queued.add(number, requests[1], to: pool, places: (8, 8), until: until, now: now)
+            } else if let ended = running.sorted().randomElement(using: &random) {
+                let end: RequestQueue.End = Int.random(in: 0..<4, using: &random) == 0 ? .timedOut : .answered
+                direct.end(ended, end, now: now)
+                queued.end(ended, end, now: now)
+                running.remove(ended)
+            }
+            while let step = direct.next(now: now) { steps.append(step) }
+            for step in steps {
+                #expect(queued.next(now: now) == step)
+                switch step {
+                case .start(let id): running.insert(id)
+                case .suspend(let id), .displace(let id), .expire(let id): running.remove(id)
+                }
+            }
+            #expect(queued.next(now: now) == nil && queued.nextDeadline == direct.nextDeadline)
+            #expect(queued.runningCount == direct.runningCount && queued.waitingCount == direct.waitingCount)
+        }
+        #expect(direct.displaced > 0 && direct.displaced == queued.displaced && direct.expired == queued.expired)
     }
 }

@@ -108,6 +108,20 @@ package struct FairQueue: Sendable {
         enqueue(id)
     }
 
+    /// Adds an entry that has its place at once.
+    package mutating func add(held id: ID, for holder: ShareHolder) {
+        guard !isSorted else {
+            add(id, for: holder)
+            return hold(id)
+        }
+        remove(id)
+        while entries.count <= id { entries.append(Entry()) }
+        entries[id] = Entry(state: .held, holder: holder, serial: nextSerial)
+        nextSerial += 1
+        FairQueue.append(id, to: &holders, &entries)
+        heldCount += 1
+    }
+
     /// The entry that gets the next place; nil: none waits.
     package var next: ID? {
         guard isSorted else { return unsorted.first }
