@@ -494,13 +494,13 @@ struct RefreshPlan {
     /// Returns the least used entry of a rotating sample, so that eviction costs the same at every table size. The
     /// sample is larger if it has only requested and kept entries.
     private mutating func leastInUse(now: Instant) -> Int {
-        var (least, lowest) = (hand, priority(hand, at: now))
-        for place in 0..<entries.count where place < Bounds.planSample || lowest == .infinity {
-            hand = (hand + 1) % entries.count
+        var (least, lowest, looked) = (hand, Double.infinity, 0)
+        while looked < Bounds.planSample || lowest == .infinity && looked < entries.count {
             let priority = priority(hand, at: now)
             if priority < lowest { (least, lowest) = (hand, priority) }
+            hand = (hand + 1) % entries.count
+            looked += 1
         }
-        hand = (hand + 1) % entries.count
         return least
     }
 

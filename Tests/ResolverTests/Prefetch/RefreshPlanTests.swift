@@ -69,6 +69,27 @@ struct RefreshPlanTests {
         #expect(known.count { $0 % 2 == 1 } == Bounds.maxPlanned / 2, "none of those in use has left")
     }
 
+    @Test("a full plan looks at eight entries for each new name, and at the next eight for the next name")
+    func evictionSample() throws {
+        var plan = RefreshPlan(seed: 1)
+        let samples = 0..<Bounds.maxPlanned / Bounds.planSample
+        // The least used entry of each sample is the last, and it is used more than that of the next sample.
+        for sample in samples {
+            for place in 0..<Bounds.planSample {
+                let isLast = place == Bounds.planSample - 1
+                let age = Duration.seconds(isLast ? samples.count + sample : 0)
+                plan.asked(try question(sample * Bounds.planSample + place), now: start - age)
+            }
+        }
+        for sample in samples.prefix(100) {
+            plan.asked(try question(Bounds.maxPlanned + sample), now: start)
+            let last = try question(sample * Bounds.planSample + Bounds.planSample - 1)
+            let nextLast = try question((sample + 1) * Bounds.planSample + Bounds.planSample - 1)
+            #expect(plan.demand(for: last) == nil)
+            #expect(plan.demand(for: nextLast) != nil)
+        }
+    }
+
     @Test("a flood of other names displaces no kept name")
     func evictionOfKept() throws {
         var plan = RefreshPlan(seed: 1)
