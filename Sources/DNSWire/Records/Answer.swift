@@ -1,6 +1,7 @@
 // An upstream's answer to a question, in one form for all dialects and nameservers.
 
-package struct Answer: Equatable, Sendable {
+/// An answer. Immutable. A class, because every miss hands its answer to a dozen parts.
+package final class Answer: Equatable, Sendable {
     package enum Kind: Sendable {
         /// Records of the query type, possibly after a chain of CNAME records.
         case records
@@ -22,38 +23,48 @@ package struct Answer: Equatable, Sendable {
     /// DO, the rest of the authority section: NSEC, NSEC3, DS, and signatures.
     package let authorities: [ResourceRecord]
     /// The answer has signatures. No record may be removed or changed, or clients that validate would refuse it.
-    package private(set) var isSigned = false
+    package let isSigned: Bool
     /// AD: a trusted upstream vouches for all records. An answer that is changed here is no longer authentic.
-    package private(set) var isAuthentic = false
+    package let isAuthentic: Bool
     /// The TTL in seconds: the smallest of the records' TTLs, or the negative TTL.
     package let ttlSeconds: UInt32
     /// An extended error for clients; nil: none. Not part of the upstream's data.
-    package private(set) var remark: ExtendedError?
+    package let remark: ExtendedError?
 
     /// The TTL of a negative answer without a TTL; RFC 2308 section 5 leaves the value to the server.
     package static let defaultNegativeTTLSeconds: UInt32 = 60
 
     /// Creates an answer from records of the query type, at least one. The TTL of the answer is the smallest TTL of the
     /// records.
-    package init(records: [ResourceRecord]) {
-        kind = .records
-        self.records = records
-        authorities = []
-        ttlSeconds = records.map(\.ttlSeconds).min() ?? 0
+    package convenience init(records: [ResourceRecord]) {
+        self.init(kind: .records, records: records, ttlSeconds: records.map(\.ttlSeconds).min() ?? 0)
     }
 
     /// Creates a negative answer. With a SOA record, the TTL is the smaller of its TTL and MINIMUM; the record's TTL is
     /// set to it, so downstream caches keep it no longer (RFC 2308 sections 3 and 5). Without a SOA record, the TTL is
     /// `ttlSeconds`.
-    package init(
+    package convenience init(
         negative kind: Kind, chain: [ResourceRecord] = [], authority: ResourceRecord? = nil,
         ttlSeconds: UInt32 = Answer.defaultNegativeTTLSeconds
     ) {
-        self.kind = kind
-        records = chain
         let authority = authority.map { $0.withTTL(min($0.ttlSeconds, $0.startOfAuthorityMinimum ?? $0.ttlSeconds)) }
-        authorities = authority.map { [$0] } ?? []
-        self.ttlSeconds = chain.map(\.ttlSeconds).reduce(authority?.ttlSeconds ?? ttlSeconds, min)
+        let most = authority?.ttlSeconds ?? ttlSeconds
+        self.init(
+            kind: kind, records: chain, authorities: authority.map { [$0] } ?? [],
+            ttlSeconds: chain.map(\.ttlSeconds).reduce(most, min))
+    }
+
+    private init(
+        kind: Kind, records: [ResourceRecord], authorities: [ResourceRecord] = [], isSigned: Bool = false,
+        isAuthentic: Bool = false, ttlSeconds: UInt32, remark: ExtendedError? = nil
+    ) {
+        self.kind = kind
+        self.records = records
+        self.authorities = authorities
+        self.isSigned = isSigned
+        self.isAuthentic = isAuthentic
+        self.ttlSeconds = ttlSeconds
+        self.remark = remark
     }
 
     /// The SOA record of `authorities`; nil if there is none.
@@ -96,11 +107,10 @@ package struct Answer: Equatable, Sendable {
 
     /// Returns a copy with other TTLs.
     package func mapTTLs(_ change: (UInt32) -> UInt32) -> Answer {
-        var changed = Answer(
+        Answer(
             kind: kind, records: records.map { $0.withTTL(change($0.ttlSeconds)) },
-            authorities: authorities.map { $0.withTTL(change($0.ttlSeconds)) }, ttlSeconds: change(ttlSeconds))
-        (changed.isSigned, changed.isAuthentic, changed.remark) = (isSigned, isAuthentic, remark)
-        return changed
+            authorities: authorities.map { $0.withTTL(change($0.ttlSeconds)) }, isSigned: isSigned,
+            isAuthentic: isAuthentic, ttlSeconds: change(ttlSeconds), remark: remark)
     }
 
     /// Returns the answer to a question with DO.
@@ -109,34 +119,30 @@ package struct Answer: Equatable, Sendable {
     ///   - records: the answer section.
     ///   - proofs: the authority section without the SOA record. The answer lives no longer than they do.
     package func whole(_ records: [ResourceRecord], _ proofs: [ResourceRecord]) -> Answer {
-        let ttl = (records + proofs).map(\.ttlSeconds).reduce(ttlSeconds, min)
-        var whole = Answer(
-            kind: kind, records: records, authorities: (authority.map { [$0] } ?? []) + proofs, ttlSeconds: ttl)
-        whole.isSigned = (records + proofs).contains { $0.type == .rrsig }
-        return whole
+        let all = records + proofs
+        return Answer(
+            kind: kind, records: records, authorities: (authority.map { [$0] } ?? []) + proofs,
+            isSigned: all.contains { $0.type == .rrsig },
+            ttlSeconds: all.map(\.ttlSeconds).reduce(ttlSeconds, min))
     }
 
     package func authenticated(_ isAuthentic: Bool) -> Answer {
-        var answer = self
-        answer.isAuthentic = isAuthentic
-        return answer
+        isAuthentic == self.isAuthentic
+            ? self
+            : Answer(
+                kind: kind, records: records, authorities: authorities, isSigned: isSigned, isAuthentic: isAuthentic,
+                ttlSeconds: ttlSeconds, remark: remark)
     }
 
     package func remarked(_ remark: ExtendedError?) -> Answer {
-        var remarked = self
-        remarked.remark = remark
-        return remarked
+        Answer(
+            kind: kind, records: records, authorities: authorities, isSigned: isSigned, isAuthentic: isAuthentic,
+            ttlSeconds: ttlSeconds, remark: remark)
     }
 
     package static func == (left: Answer, right: Answer) -> Bool {
-        left.kind == right.kind && left.records == right.records && left.authorities == right.authorities
-            && left.ttlSeconds == right.ttlSeconds && left.isAuthentic == right.isAuthentic
-    }
-
-    private init(kind: Kind, records: [ResourceRecord], authorities: [ResourceRecord], ttlSeconds: UInt32) {
-        self.kind = kind
-        self.records = records
-        self.authorities = authorities
-        self.ttlSeconds = ttlSeconds
+        left === right
+            || left.kind == right.kind && left.records == right.records && left.authorities == right.authorities
+                && left.ttlSeconds == right.ttlSeconds && left.isAuthentic == right.isAuthentic
     }
 }

@@ -223,6 +223,7 @@ extension Name: CustomStringConvertible {
 
 extension UInt8 {
     /// Lowers ASCII letters only (RFC 4343).
+    @inlinable
     package var lowercased: UInt8 {
         self >= 0x41 && self <= 0x5A ? self | 0x20 : self
     }

@@ -108,7 +108,7 @@ struct ExplanationLimit {
 extension Answer {
     /// Builds a TXT record for each line; a long line takes several strings. The answer is not cached, because the
     /// next one differs.
-    init(explaining lines: [String], to name: Name) {
+    convenience init(explaining lines: [String], to name: Name) {
         self.init(
             records: lines.map {
                 ResourceRecord(owner: name, type: .txt, ttlSeconds: 0, data: ResourceRecord.strings($0.utf8))

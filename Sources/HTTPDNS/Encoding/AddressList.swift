@@ -24,7 +24,7 @@ extension Answer {
     /// vendors list an address twice.
     ///
     /// - Throws: `garbage` if there is no such address.
-    init(to question: Question, of addresses: [Address], ttlSeconds: UInt32) throws(DialectError) {
+    convenience init(to question: Question, of addresses: [Address], ttlSeconds: UInt32) throws(DialectError) {
         let own = addresses.filter { $0.recordType == question.type }.withoutRepetition
         guard !own.isEmpty else { throw .garbage("no address of the family") }
         self.init(records: own.map { ResourceRecord(owner: question.name, address: $0, ttlSeconds: ttlSeconds) })

@@ -136,9 +136,10 @@ package struct HostsFiles: Equatable, Sendable {
         }
         var addresses: [Address] = []
         var place: FilePlace?
-        for table in tables {
-            guard let line = table.collect(question.name, into: &addresses), place == nil else { continue }
-            place = FilePlace(path: table.path, line: Int(line))
+        // A copy of a table would count its references.
+        for index in tables.indices {
+            guard let line = tables[index].collect(question.name, into: &addresses), place == nil else { continue }
+            place = FilePlace(path: tables[index].path, line: Int(line))
         }
         return place.map { (.addresses(addresses, for: question, ttlSeconds: Bounds.hostsTTLSeconds), $0) }
     }
@@ -181,7 +182,7 @@ extension Answer {
             records: asked.map { ResourceRecord(owner: question.name, address: $0, ttlSeconds: ttlSeconds) })
     }
 
-    init(pointer owner: Name, to target: Name, ttlSeconds: UInt32) {
+    convenience init(pointer owner: Name, to target: Name, ttlSeconds: UInt32) {
         self.init(records: [ResourceRecord(owner: owner, type: .ptr, ttlSeconds: ttlSeconds, data: target.wire)])
     }
 }
