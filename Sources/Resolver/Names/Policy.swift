@@ -230,7 +230,7 @@ package struct CachePolicy: Equatable, Sendable {
 }
 
 /// The upstreams of a question, and why it goes to them.
-struct Direction {
+struct Direction: Sendable {
     let upstreams: NameUpstreams
     let grounds: RouteGrounds
 }
@@ -256,8 +256,8 @@ package enum RouteGrounds: Sendable {
     case noProvider
 }
 
-/// The settings that apply to one name.
-struct NamePolicy {
+/// The settings that apply to one name. Immutable. A class, because a miss hands it on a dozen times.
+final class NamePolicy: Sendable {
     /// Direction by the settings alone.
     let direction: Direction
     /// Terms of the rules for the name; those below are joined with the general settings.
@@ -274,6 +274,24 @@ struct NamePolicy {
     let stale: StalePolicy
     let prefetches: Bool
     let probes: ProbeTerms
+
+    init(
+        direction: Direction, terms: RuleTerms, standsIn: StandInPolicy, order: UpstreamOrder,
+        systemPatience: Duration, allowsPrivate: Bool, cache: CachePolicy, limits: Freshness.Limits,
+        stale: StalePolicy, prefetches: Bool, probes: ProbeTerms
+    ) {
+        self.direction = direction
+        self.terms = terms
+        self.standsIn = standsIn
+        self.order = order
+        self.systemPatience = systemPatience
+        self.allowsPrivate = allowsPrivate
+        self.cache = cache
+        self.limits = limits
+        self.stale = stale
+        self.prefetches = prefetches
+        self.probes = probes
+    }
 
     var expectation: RuleExpectation? { terms.expectation }
     var family: FamilyPolicy? { terms.family }
@@ -318,7 +336,7 @@ struct NamePolicy {
 extension NamePolicy {
     /// Creates the policy of portal names. With TTL 0 no answer is cached. There are no probes, as a portal has no
     /// certificate for the name.
-    fileprivate init(ofPortalNames stale: StalePolicy, allowsPrivate: Bool, _ prefixes: [NAT64Prefix]) {
+    fileprivate convenience init(ofPortalNames stale: StalePolicy, allowsPrivate: Bool, _ prefixes: [NAT64Prefix]) {
         self.init(
             direction: Direction(upstreams: .system, grounds: .portal), terms: RuleTerms(), standsIn: .unreachable,
             order: .providersFirst, systemPatience: .zero, allowsPrivate: allowsPrivate,
