@@ -10,7 +10,7 @@ import DNSWire
 /// entry's home and its own cell is empty. At least a quarter of the cells are empty.
 struct HashIndex {
     private var cells = [UInt32](repeating: 0, count: 16)
-    private var count = 0
+    private(set) var count = 0
 
     /// A number plus one, and a home, have 16 bits.
     static let maxNumber = Int(UInt16.max) - 1

@@ -117,7 +117,7 @@ extension Resolver {
             refresh: refresh, prospect: prospect(of: question, cache, now: now),
             mayBeRefreshed: policy.prefetches || refresh?.isAllowed == true,
             isRefreshedWhenDue: isRefreshedWhenDue(question, cache, now: now),
-            isBeingRefreshed: numberOfQuestion[question] != nil)
+            isBeingRefreshed: number(of: question) != nil)
     }
 
     /// The latest questions that failed, the latest first, at most ten.
@@ -145,7 +145,7 @@ extension Resolver {
         var tried = copy()
         var (cache, actions) = (ReadAnswers(cache), [Action]())
         tried.handle(.prefetchDue(question), now: now, cache: &cache, actions: &actions)
-        return tried.numberOfQuestion[question] != nil
+        return tried.number(of: question) != nil
     }
 
     /// Returns a resolver that shares no state with this one.
@@ -173,10 +173,10 @@ extension Resolver {
             default: continue
             }
         }
-        guard let lookup = tried.numberOfQuestion[question].flatMap({ tried.lookups[$0] }) else {
+        guard let lookup = tried.number(of: question).flatMap({ tried.lookups[$0] }) else {
             return .fails(.noReachableAuthority)
         }
-        return .waits(LookupView(lookup), isJoining: numberOfQuestion[question] != nil)
+        return .waits(LookupView(lookup), isJoining: number(of: question) != nil)
     }
 
     /// The waiter of trial queries. Client numbers count from the bottom up and never reach it.

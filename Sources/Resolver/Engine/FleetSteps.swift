@@ -44,7 +44,7 @@ extension Resolver {
     mutating func fetchDeferred(_ id: FetchID, until end: Instant, now: Instant) {
         guard let number = lookupOfFetch[id], let question = lookups[number]?.question else { return }
         change(number, now: now) { $0.fetchDeferred(id, until: end, now: now, &$1) }
-        guard numberOfQuestion[question] == nil, isPlanned(question) else { return }
+        guard self.number(of: question) == nil, isPlanned(question) else { return }
         state.plan.deferred(question, until: end, within: .seconds(1))
     }
 

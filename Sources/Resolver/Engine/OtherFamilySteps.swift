@@ -17,7 +17,7 @@ extension Resolver {
 
     private mutating func askOtherFamily(of question: Question, now: Instant) {
         guard let other = question.otherFamily else { return }
-        if numberOfQuestion[question].flatMap({ lookups[$0]?.preference }) == .undecided,
+        if number(of: question).flatMap({ lookups[$0]?.preference }) == .undecided,
             let known = state.knownPreferred(over: question), now < known.endsAt
         {
             return heardOfOtherFamily(question, .answer(known.left(now), known.source), now: now)
@@ -26,12 +26,12 @@ extension Resolver {
             let arranged = state.verification.arranged(other, answer, now: now)
             return heardOfOtherFamily(question, .answer(arranged, source), now: now)
         }
-        let number = numberOfQuestion[question]
+        let number = number(of: question)
         let waiter = state.otherFamilies.newWaiter(
             for: question, of: number.flatMap { lookups[$0]?.holder.client },
             isForRefresh: number.flatMap { lookups[$0]?.isRefreshAlone } ?? false)
         let routed = routing.routed(other, now: now)
-        if waiter.isForRefresh, numberOfQuestion[other] == nil {
+        if waiter.isForRefresh, self.number(of: other) == nil {
             refreshOtherFamily(routed, waiter, now: now)
         } else {
             lookUp(routed, waiter, nil, now: now)
@@ -57,7 +57,7 @@ extension Resolver {
     private mutating func heardOfOtherFamily(
         _ question: Question, _ outcome: OtherFamilyLookups.Outcome, now: Instant
     ) {
-        guard let number = numberOfQuestion[question] else { return }
+        guard let number = number(of: question) else { return }
         change(number, now: now) { $0.heardOfOtherFamily(outcome, now: now, &$1) }
     }
 }

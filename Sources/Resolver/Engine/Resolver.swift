@@ -9,7 +9,8 @@ package struct Resolver {
     /// Lookups by number. Free numbers are reused.
     private(set) var lookups: [Lookup?] = []
     private var freeNumbers: [Int] = []
-    private(set) var numberOfQuestion: [Question: Int] = [:]
+    /// Finds the number of a lookup in flight by its question.
+    private var index = HashIndex()
     private(set) var lookupOfFetch: [FetchID: Int] = [:]
     private var deadlines = DeadlineQueue()
     var failures = FailureMemory()
@@ -171,7 +172,7 @@ package struct Resolver {
         _ routed: borrowing RoutedQuestion, _ waiter: Waiter, _ expired: ExpiredAnswer?, now: Instant
     ) {
         let question = routed.question
-        let number = numberOfQuestion[question]
+        let number = number(of: question)
         if let number, let failure = lookups[number]?.failureBeforeLate {
             replyInsteadOfAsking(routed, waiter, expired, failure)
         } else if let number, waiter.isForRefresh || lookups[number]?.isWithdrawn(state.ranking, now: now) != true {
@@ -211,6 +212,11 @@ package struct Resolver {
         }
     }
 
+    /// Returns the number of the question's lookup in flight; nil if there is none.
+    func number(of question: Question) -> Int? {
+        index.number(question.indexHash) { lookups[$0]?.question == question }
+    }
+
     mutating func begin(
         _ routed: borrowing RoutedQuestion, along route: Lookup.Route, for client: ClientID? = nil,
         isRefresh: Bool, now: Instant, _ join: (inout Lookup, inout ResolverState) -> Void
@@ -221,7 +227,7 @@ package struct Resolver {
         let number = freeNumbers.popLast() ?? lookups.count
         if number == lookups.count { lookups.append(nil) }
         holders.add(number, for: holder)
-        numberOfQuestion[question] = number
+        index.add(number, hash: question.indexHash)
         if isRefresh { refreshesInFlight += 1 }
         lookups[number] = Lookup(
             question, of: holder, along: route, policy: routed.policy, isRefresh: isRefresh,
@@ -265,7 +271,7 @@ package struct Resolver {
 
     /// Unsolicited answer: caches it, and completes a matching lookup.
     mutating func volunteered(_ question: Question, _ answer: Answer, _ provider: ProviderID, now: Instant) {
-        guard answer.kind != .ambiguousEmpty, state.isStable || numberOfQuestion[question] != nil else { return }
+        guard answer.kind != .ambiguousEmpty, state.isStable || number(of: question) != nil else { return }
         let routed = routing.routed(question, now: now)
         let policy = routed.policy
         let upstreams = routing.direction(of: routed, state.ranking, now: now).upstreams
@@ -273,7 +279,7 @@ package struct Resolver {
             upstreams == .provider(provider) || upstreams.include(traits) && traits.shadowShare == nil,
             let answer = state.heardInBackground(question, answer, policy, from: provider, took: nil, now: now)
         else { return }
-        if let number = numberOfQuestion[question] {
+        if let number = number(of: question) {
             return change(number, now: now) { $0.volunteered(answer, by: provider, now: now, &$1) }
         }
         let kept = policy.cache.applied(to: answer)
@@ -356,7 +362,7 @@ package struct Resolver {
         case .ends:
             guard let lookup = lookups[number].take() else { return }
             remember(lookup, now: now)
-            numberOfQuestion[lookup.question] = nil
+            index.remove(number, hash: lookup.question.indexHash)
             freeNumbers.append(number)
             holders.remove(number)
             deadlines.remove(number)
@@ -468,7 +474,7 @@ package struct Resolver {
 
     private mutating func refresh(_ question: Question, _ prospect: RefreshPlan.Prospect, now: Instant) {
         let routed = routing.routed(question, now: now)
-        guard routed.policy.prefetches || prospect.isRequested, numberOfQuestion[question] == nil else { return }
+        guard routed.policy.prefetches || prospect.isRequested, number(of: question) == nil else { return }
         guard !isRefreshNeedless(routed, now: now),
             question.dnssec.isEmpty || !carriedBits(of: question, now: now).isEmpty
         else { return }
@@ -516,7 +522,7 @@ package struct Resolver {
         case .awaitAsk(let question, let source): state.actions.append(.awaitAsk(question, source))
         case .rearrange(let question, let answer, let source):
             state.actions.append(.rearrange(question, answer, source, demand: state.countedDemand(of: question)))
-            if let number = numberOfQuestion[question] {
+            if let number = number(of: question) {
                 change(number, now: now) { lookup, _ in lookup.rearranged(answer) }
             }
         case .askElsewhere(let question, let source, let forged):
@@ -532,7 +538,7 @@ package struct Resolver {
     private mutating func askElsewhere(
         _ question: Question, insteadOf source: Source, _ forged: Answer?, now: Instant
     ) {
-        let number = numberOfQuestion[question]
+        let number = number(of: question)
         if forged != nil, state.verification.isGuarded {
             state.withdraw(question, from: source)
             // Behind a portal, a lookup started now has no better chance than one that a client starts.

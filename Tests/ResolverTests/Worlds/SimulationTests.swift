@@ -97,8 +97,10 @@ struct SimulationTests {
     private static func tables(of resolver: Resolver) -> [String: Int] {
         var counts: [String: Int] = [:]
         for child in Mirror(reflecting: resolver).children {
+            guard let label = child.label else { continue }
             let mirror = Mirror(reflecting: child.value)
-            if let label = child.label, mirror.displayStyle == .dictionary { counts[label] = mirror.children.count }
+            if let index = child.value as? HashIndex { counts[label] = index.count }
+            if mirror.displayStyle == .dictionary { counts[label] = mirror.children.count }
         }
         return counts
     }
