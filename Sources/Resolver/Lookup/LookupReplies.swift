@@ -67,7 +67,8 @@ extension Lookup {
     /// Returns the answer to a portal name; nil if it has only private addresses and the name is not the portal's own.
     /// A lookup begun before the portal was suspected has another policy.
     private func portalAnswer(_ answer: Answer, _ state: ResolverState) -> Answer? {
-        state.portal.names.mayBePrivate(question.name) ? answer : policy.withoutPrivateAddresses(answer)
+        let name = question.name
+        return state.portal.names.mayBePrivate(name) ? answer : policy.withoutPrivateAddresses(answer, of: name)
     }
 
     /// Handles an answer with only private addresses: a DNS rebinding attack, or an exception that needs a rule. The

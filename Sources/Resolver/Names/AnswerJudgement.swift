@@ -26,20 +26,19 @@ extension NamePolicy {
         {
             return .contradicts(contradiction)
         }
-        return withoutPrivateAddresses(answer).map { .usable($0) } ?? .onlyPrivate
+        return withoutPrivateAddresses(answer, of: question.name).map { .usable($0) } ?? .onlyPrivate
     }
 
     /// Returns the answer without private addresses and address hints, whichever upstream gave it; nil if none of its
     /// addresses is left, or if a signature covers them.
-    func withoutPrivateAddresses(_ answer: Answer) -> Answer? {
-        guard !allowsPrivate else { return answer }
+    func withoutPrivateAddresses(_ answer: Answer, of name: Name) -> Answer? {
         let prefixes = probes.nat64Prefixes
         let isPrivate = { (address: Address) in address.isPrivate(behind: prefixes) }
         let hasPrivate = answer.records.contains { record in
             record.type.isServiceBinding
                 ? record.addressHints.contains(where: isPrivate) : record.address.map(isPrivate) ?? false
         }
-        guard hasPrivate else { return answer }
+        guard hasPrivate, !(allowsPrivate ?? LocalNames.isOfLocalNetwork(name)) else { return answer }
         guard !answer.isSigned else { return nil }
         let records = answer.records.filter { !($0.address.map(isPrivate) ?? false) }
             .map { $0.withAddressHints { !isPrivate($0) } }

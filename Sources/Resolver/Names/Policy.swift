@@ -147,19 +147,12 @@ package struct Policy: Equatable, Sendable {
 
     /// Names of an account, and of a rule with a provider, are asked of that provider first. An order in the rule has
     /// precedence.
-    private func order(by rule: Rule, _ upstreams: NameUpstreams) -> UpstreamOrder {
+    private func order(by terms: RuleTerms, _ upstreams: NameUpstreams) -> UpstreamOrder {
         switch upstreams {
         case .system, .nameserver, .nothing: .providersFirst
-        case ordinary: rule.terms.order ?? order
-        case .provider, .owners, .providers: rule.terms.order ?? .providersFirst
+        case ordinary: terms.order ?? order
+        case .provider, .owners, .providers: terms.order ?? .providersFirst
         }
-    }
-
-    /// Allows private addresses by the operator's rule for the name, and for names of the local network. A name that
-    /// goes to the system resolver for another reason, such as an unsupported type, keeps the filter.
-    private func allowsPrivate(_ name: Name, _ rule: Rule, _ upstreams: NameUpstreams) -> Bool {
-        rule.terms.allowPrivate ?? (rule.upstreams == .system || upstreams.areFinal)
-            || LocalNames.isOfLocalNetwork(name)
     }
 
     func of(_ name: Name) -> NamePolicy {
@@ -169,17 +162,18 @@ package struct Policy: Equatable, Sendable {
         if !isFinal, let exceptions, exceptions.cover(name) {
             return NamePolicy(ofPortalNames: stale, allowsPrivate: exceptions.mayBePrivate(name), nat64Prefixes)
         }
-        var rule = found ?? Rule()
+        var terms = found?.terms ?? RuleTerms()
         // Names inside a network often have certificates of an authority of their own.
-        if isFinal, rule.terms.connect == nil { rule.terms.probe = rule.terms.probe ?? false }
-        let terms = rule.terms
+        if isFinal, terms.connect == nil { terms.probe = terms.probe ?? false }
         let limits = Freshness.Limits(
             maxAgeSeconds: terms.stale ?? true ? stale.maxAgeSeconds : 0, allowsNegative: terms.staleNegative ?? false)
-        let order = order(by: rule, direction.upstreams)
+        let order = order(by: terms, direction.upstreams)
+        // A name that goes to the system resolver for another reason than a rule, such as its type, keeps the filter.
+        let allowsPrivate = terms.allowPrivate ?? (found?.upstreams == .system || isFinal)
         return NamePolicy(
             direction: direction, terms: terms, standsIn: isFinal ? .never : terms.standsIn ?? standsIn,
             order: order, systemPatience: systemPatience,
-            allowsPrivate: allowsPrivate(name, rule, direction.upstreams), cache: cache.with(terms),
+            allowsPrivate: allowsPrivate ? true : nil, cache: cache.with(terms),
             limits: limits, stale: stale, prefetches: terms.prefetch ?? prefetches,
             probes: ProbeTerms(probes, terms, order: order, nat64Prefixes: nat64Prefixes))
     }
@@ -267,8 +261,8 @@ final class NamePolicy: Sendable {
     let order: UpstreamOrder
     /// `Policy.systemPatience`.
     let systemPatience: Duration
-    /// Private addresses in answers are accepted.
-    let allowsPrivate: Bool
+    /// Private addresses in answers are accepted; nil: if the name is of the local network.
+    let allowsPrivate: Bool?
     let cache: CachePolicy
     let limits: Freshness.Limits
     let stale: StalePolicy
@@ -277,7 +271,7 @@ final class NamePolicy: Sendable {
 
     init(
         direction: Direction, terms: RuleTerms, standsIn: StandInPolicy, order: UpstreamOrder,
-        systemPatience: Duration, allowsPrivate: Bool, cache: CachePolicy, limits: Freshness.Limits,
+        systemPatience: Duration, allowsPrivate: Bool?, cache: CachePolicy, limits: Freshness.Limits,
         stale: StalePolicy, prefetches: Bool, probes: ProbeTerms
     ) {
         self.direction = direction

@@ -45,14 +45,14 @@ struct AddressHintsTests {
             (["192.168.0.1", "93.184.216.34"], ["93.184.216.34"]), (["10.0.0.1"], []), (["127.0.0.1"], []),
             (["fd00::1", "2606:2800::1"], ["2606:2800::1"]), (["::1"], []), (["93.184.216.34"], ["93.184.216.34"]),
         ] {
-            let answer = policy.withoutPrivateAddresses(Answer(records: [try binding(hints)]))
+            let answer = policy.withoutPrivateAddresses(Answer(records: [try binding(hints)]), of: stand.name)
             #expect(answer?.records.count == 1 && answer?.records[0].addressHints.map(\.description) == left)
         }
         let signature = ResourceRecord(owner: stand.name, type: .rrsig, ttlSeconds: 60, data: [0, 65])
         let signed = { (record: ResourceRecord) in Answer(records: [record]).whole([record, signature], []) }
-        #expect(policy.withoutPrivateAddresses(signed(try binding(["192.168.0.1"]))) == nil)
+        #expect(policy.withoutPrivateAddresses(signed(try binding(["192.168.0.1"])), of: stand.name) == nil)
         let unchanged = signed(try binding(["93.184.216.34"]))
-        #expect(policy.withoutPrivateAddresses(unchanged) == unchanged)
+        #expect(policy.withoutPrivateAddresses(unchanged, of: stand.name) == unchanged)
     }
 
     @Test("hints go where no address of the name is known")

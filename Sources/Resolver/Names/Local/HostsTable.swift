@@ -137,6 +137,7 @@ package struct HostsFiles: Equatable, Sendable {
         var addresses: [Address] = []
         var place: FilePlace?
         // A copy of a table would count its references.
+        let tables = tables.span
         for index in tables.indices {
             guard let line = tables[index].collect(question.name, into: &addresses), place == nil else { continue }
             place = FilePlace(path: tables[index].path, line: Int(line))
