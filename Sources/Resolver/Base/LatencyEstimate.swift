@@ -8,10 +8,11 @@ package struct LatencyEstimate: Sendable {
     /// Weight of the estimate against the next sample, in samples.
     private var weight = 0.0
     private var measuredAt: Instant?
-    /// The last samples: a ring in insertion order that starts at `oldest`, and a sorted copy.
+    /// The last samples: a ring in insertion order that starts at `oldest`.
     private var window: [Double] = []
     private var oldest = 0
-    private var sorted: [Double] = []
+    /// The largest samples of the window, ascending: as many as lie above the percentiles.
+    private var largest: [Double] = []
 
     /// A new sample counts at least one eighth, as in RFC 6298 section 2.
     private static let mostWeight = 8.0
@@ -19,6 +20,7 @@ package struct LatencyEstimate: Sendable {
     private static let memory: Duration = .seconds(60)
     /// Three samples may exceed the 95th percentile, so that one outlier does not define it.
     private static let windowSize = 64
+    private static let largestSize = 4
 
     package init() {}
 
@@ -33,8 +35,8 @@ package struct LatencyEstimate: Sendable {
     }
 
     /// Percentiles by nearest rank; nil until the first answer.
-    package var percentile95: Double? { sorted.isEmpty ? nil : sorted[(sorted.count * 95 + 99) / 100 - 1] }
-    package var percentile99: Double? { sorted.isEmpty ? nil : sorted[(sorted.count * 99 + 99) / 100 - 1] }
+    package var percentile95: Double? { percentile(95) }
+    package var percentile99: Double? { percentile(99) }
 
     /// Time to wait for an answer. A few samples do not show the spread. After the first sample it is three times the
     /// sample (as in RFC 6298), with 64 the 95th percentile plus 3 %.
@@ -43,24 +45,30 @@ package struct LatencyEstimate: Sendable {
         return percentile95 + 2 * smoothed / Double(window.count)
     }
 
-    private mutating func remember(_ sample: Double) {
-        if window.count < LatencyEstimate.windowSize {
-            window.append(sample)
-        } else {
-            sorted.remove(at: place(of: window[oldest]))
-            window[oldest] = sample
-            oldest = (oldest + 1) % window.count
-        }
-        sorted.insert(sample, at: place(of: sample))
+    private func percentile(_ share: Int) -> Double? {
+        guard !window.isEmpty else { return nil }
+        let above = window.count - (window.count * share + 99) / 100
+        return largest[largest.count - 1 - above]
     }
 
-    /// Returns the index of the first sorted sample that is not smaller.
-    private func place(of sample: Double) -> Int {
-        var (low, high) = (0, sorted.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if sorted[middle] < sample { low = middle + 1 } else { high = middle }
+    private mutating func remember(_ sample: Double) {
+        guard window.count == LatencyEstimate.windowSize else {
+            window.append(sample)
+            return noteLarge(sample)
         }
-        return low
+        let gone = window[oldest]
+        window[oldest] = sample
+        oldest = (oldest + 1) % window.count
+        guard gone >= largest[0] else { return noteLarge(sample) }
+        largest.removeAll(keepingCapacity: true)
+        for sample in window { noteLarge(sample) }
+    }
+
+    private mutating func noteLarge(_ sample: Double) {
+        if largest.count == LatencyEstimate.largestSize {
+            guard sample > largest[0] else { return }
+            largest.removeFirst()
+        }
+        largest.insert(sample, at: largest.firstIndex { $0 > sample } ?? largest.count)
     }
 }
