@@ -66,26 +66,28 @@ struct SourceHistory {
             source: source, kind: answer.kind, addresses: addresses,
             filtered: isWhole ? [] : addresses.filter { !left.contains($0) },
             ttlSeconds: answer.ttlSeconds, took: took, answeredAt: now, contradiction: contradiction)
-        change(question) { entry in
-            entry.answers.removeAll { $0.source == source }
-            entry.failures.removeAll { $0.source == source }
-            entry.answers.append(found)
-            if entry.answers.count > Bounds.maxSourcesPerName { entry.answers.removeFirst() }
+        let number = enter(question)
+        if let former = entries[number].answers.firstIndex(where: { $0.source == source }) {
+            entries[number].answers.remove(at: former)
         }
+        if let failure = entries[number].failures.firstIndex(where: { $0.source == source }) {
+            entries[number].failures.remove(at: failure)
+        }
+        entries[number].answers.append(found)
+        if entries[number].answers.count > Bounds.maxSourcesPerName { entries[number].answers.removeFirst() }
     }
 
     /// Records a failure of a source. Its next answer removes it.
     mutating func failed(_ question: Question, _ cause: SourceFailure.Cause, by source: Source, now: Instant) {
-        change(question) { entry in
-            entry.failures.removeAll { $0.source == source }
-            entry.failures.append(SourceFailure(source: source, cause: cause, failedAt: now))
-            if entry.failures.count > Bounds.maxSourcesPerName { entry.failures.removeFirst() }
-        }
+        let number = enter(question)
+        entries[number].failures.removeAll { $0.source == source }
+        entries[number].failures.append(SourceFailure(source: source, cause: cause, failedAt: now))
+        if entries[number].failures.count > Bounds.maxSourcesPerName { entries[number].failures.removeFirst() }
     }
 
     /// Records that the system resolver's answer was given in place of a provider's.
     mutating func substituteGiven(_ question: Question, _ reason: SubstituteReason, now: Instant) {
-        change(question) { $0.lastSubstitute = LastSubstitute(reason: reason, at: now) }
+        entries[enter(question)].lastSubstitute = LastSubstitute(reason: reason, at: now)
     }
 
     func lastSubstitute(on question: Question) -> LastSubstitute? {
@@ -109,18 +111,20 @@ struct SourceHistory {
         index.number(question.indexHash) { entries[$0].question == question }
     }
 
-    private mutating func change(_ question: Question, _ body: (inout Entry) -> Void) {
-        if let number = number(of: question) { return body(&entries[number]) }
-        var new = Entry(question: question)
-        body(&new)
+    /// Returns the place of the question's entry, and adds one if there is none.
+    private mutating func enter(_ question: Question) -> Int {
+        if let number = number(of: question) { return number }
+        let number: Int
         if entries.count < Bounds.maxHistoryQuestions {
-            index.add(entries.count, hash: question.indexHash)
-            entries.append(new)
+            number = entries.count
+            entries.append(Entry(question: question))
         } else {
-            index.remove(oldest, hash: entries[oldest].question.indexHash)
-            index.add(oldest, hash: question.indexHash)
-            entries[oldest] = new
+            number = oldest
+            index.remove(number, hash: entries[number].question.indexHash)
+            entries[number] = Entry(question: question)
             oldest = (oldest + 1) % entries.count
         }
+        index.add(number, hash: question.indexHash)
+        return number
     }
 }

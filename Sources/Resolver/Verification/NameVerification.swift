@@ -102,18 +102,19 @@ struct NameVerification {
 
     mutating func change(_ question: Question, now: Instant, _ body: (inout VerifiedQuestion) -> Void) {
         touchedAt = now
-        if let index = index(of: question) {
-            questions[index].touchedAt = now
-            return body(&questions[index])
-        }
-        var new = VerifiedQuestion(question, now: now)
-        body(&new)
+        let index = index(of: question) ?? add(question, now: now)
+        questions[index].touchedAt = now
+        body(&questions[index])
+    }
+
+    private mutating func add(_ question: Question, now: Instant) -> Int {
         if questions.count >= Bounds.maxQuestionsPerName,
             let oldest = questions.indices.min(by: { questions[$0].touchedAt < questions[$1].touchedAt })
         {
             questions.remove(at: oldest)
         }
-        questions.append(new)
+        questions.append(VerifiedQuestion(question, now: now))
+        return questions.count - 1
     }
 
     mutating func change(_ index: Int, _ body: (inout VerifiedQuestion) -> Void) { body(&questions[index]) }
@@ -144,10 +145,13 @@ struct NameVerification {
     }
 
     mutating func answered(_ statement: SourceStatement) {
-        statements.removeAll { $0.source == statement.source && $0.question.type == statement.question.type }
+        let former = statements.firstIndex {
+            $0.source == statement.source && $0.question.type == statement.question.type
+        }
+        if let former { statements.remove(at: former) }
         statements.append(statement)
-        let sources = statements.count > Bounds.maxSourcesPerName ? statements.map(\.source) : []
-        if Set(sources).count > Bounds.maxSourcesPerName, let oldest = sources.first(where: { $0 != statement.source })
+        if statements.count > Bounds.maxSourcesPerName, Set(statements.map(\.source)).count > Bounds.maxSourcesPerName,
+            let oldest = statements.first(where: { $0.source != statement.source })?.source
         {
             statements.removeAll { $0.source == oldest }
         }
@@ -314,9 +318,6 @@ struct VerifiedQuestion {
     mutating func asked() { asks = min(asks + 1, 2) }
     mutating func isRefreshed() { asks = 2 }
 
-    /// Whether the cached answer may have to be rearranged although no address has a verdict.
-    fileprivate var mayBeOutdated: Bool { !question.type.isAddress || kept?.isArranged ?? false }
-
     func hasNoneBetter(_ now: Instant) -> Bool { noneBetterUntil.map { now < $0 } ?? false }
 }
 
@@ -324,5 +325,8 @@ struct VerifiedQuestion {
 extension [VerifiedQuestion] {
     func index(of question: Question) -> Int? { indices.first { self[$0].question == question } }
 
-    var mayBeOutdated: Bool { indices.contains { self[$0].mayBeOutdated } }
+    /// Whether a cached answer may have to be rearranged although no address has a verdict.
+    var mayBeOutdated: Bool {
+        indices.contains { !self[$0].question.type.isAddress || self[$0].kept?.isArranged ?? false }
+    }
 }

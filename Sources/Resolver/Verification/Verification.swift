@@ -31,6 +31,8 @@ struct Verification {
     private var random: SeededGenerator
     var consequences: [Consequence] = []
     var tally = ProbeCounts()
+    /// Cached answers that the settings do not let be probed. Not counted in `tally`, as most are: a number is quicker.
+    var unprobedAnswers: UInt64 = 0
     var localFault = LocalFault()
     /// False while the network changes: no probe starts, and no result is learned.
     var isStable = true {
@@ -353,6 +355,7 @@ struct Verification {
         counts.running = plan.runningCount
         counts.waiting = plan.waitingCount
         counts.forgottenNames = known.evictions
+        if unprobedAnswers > 0 { counts.skipped[.disabled] = unprobedAnswers }
         if plan.overflows > 0 { counts.skipped[.overload] = plan.overflows }
         for name in known.names where name.wasVerified && name.hasBad {
             let omitted = name.omitted
@@ -430,9 +433,8 @@ struct Verification {
     }
 
     private mutating func rearrange(_ number: Int) {
-        let questions = known.names[number].questions
-        guard known.names[number].hasVerdict || questions.mayBeOutdated else { return }
-        for (index, question) in questions.enumerated() {
+        guard known.names[number].hasVerdict || known.names[number].questions.mayBeOutdated else { return }
+        for (index, question) in known.names[number].questions.enumerated() {
             guard let kept = question.kept, known.names[number].isOutdated(kept, question.question) else { continue }
             let arranged = known.names[number].arranged(question.question, kept.answer, &random)
             known.change(number) { $0.change(index) { $0.kept?.handOut(arranged) } }

@@ -31,7 +31,7 @@ extension Verification {
             known.names[number].questions[index].kept?.answer.kind == .records
         else { return }
         guard known.names[number].terms.scope != .nothing else {
-            tally.skipped[.disabled, default: 0] += 1
+            unprobedAnswers += 1
             return
         }
         let isInUse = known.names[number].questions[index].isInUse || known.names[number].questions[index].isDoubted

@@ -103,7 +103,7 @@ package struct FairQueue: Sendable {
     package mutating func add(_ id: ID, for holder: ShareHolder) {
         remove(id)
         while entries.count <= id { entries.append(Entry()) }
-        entries[id] = Entry(state: .waiting, holder: holder, serial: nextSerial)
+        (entries[id].state, entries[id].holder, entries[id].serial) = (.waiting, holder, nextSerial)
         nextSerial += 1
         enqueue(id)
     }
@@ -171,7 +171,7 @@ package struct FairQueue: Sendable {
             unlink(id)
             waitingCount -= 1
         }
-        entries[id] = Entry()
+        (entries[id].state, entries[id].holder, entries[id].leaf) = (.absent, nil, nil)
         guard let leaf else { return }
         count(leaf, held: isHeld ? -1 : 0, waiting: isHeld ? 0 : -1)
         unsortIfQuiet()
