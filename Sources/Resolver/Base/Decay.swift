@@ -20,6 +20,9 @@ struct DecayingCount {
         self.memory = memory
     }
 
+    /// Nothing was counted yet.
+    var isEmpty: Bool { countedAt == nil }
+
     mutating func add(_ more: Double, now: Instant) {
         value = value(now) + more
         countedAt = now

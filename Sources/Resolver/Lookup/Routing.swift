@@ -165,7 +165,7 @@ struct Routing {
                 spared.isEmpty && ranking.mayAsk(.provider(only), for: question.kind, among: upstreams)
             order = isAsked ? [.provider(only)] : []
         }
-        order.removeAll { ranking.unserved.isPaused(question.name, at: $0, now) }
+        if !ranking.unserved.isEmpty { order.removeAll { ranking.unserved.isPaused(question.name, at: $0, now) } }
         if let charged, let index = order.firstIndex(of: charged), !ranking.isInTrouble(charged, now),
             upstreams.isOwner(charged) == upstreams.isOwner(order[0])
         {
@@ -176,7 +176,8 @@ struct Routing {
         let hasSystem = mayUseSystem && (upstreams == .system || lead != nil || routed.policy.standsIn != .never)
         // A trial tests whether a failed provider has recovered. The trial waits for it no longer than other lookups
         // do.
-        let working = order.filter { ranking[$0]?.isUnreached(now) != true }
+        func isUnreached(_ provider: RankedID) -> Bool { ranking[provider]?.isUnreached(now) == true }
+        let working = order.contains(where: isUnreached) ? order.filter { !isUnreached($0) } : order
         let isSilent =
             !working.isEmpty && areSilent(working, to: ShareHolder.parent(of: question.name, in: domain), ranking, now)
         let inTrouble = working.isEmpty && spared.allSatisfy { blocked.contains($0) }

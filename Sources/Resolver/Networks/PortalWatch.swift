@@ -52,9 +52,11 @@ struct PortalWatch {
     /// The host of the last redirect before a suspicion; it may be the portal's.
     private var redirect: (host: Name, at: Instant)?
     private(set) var names = PortalNames()
-    /// The clients' latest questions, for trials, which ask no invented names. A provider's ID leads to the latest
-    /// question for a name that belongs to it. Nil leads to the latest one that all other providers may get.
-    private var questions: [ProviderID?: Question] = [:]
+    /// The latest of the clients' questions that all providers without names of their own may get: trials ask no
+    /// invented names.
+    private var question: Question?
+    /// The latest question for a name that belongs to this provider.
+    private var questionOfOwner: [ProviderID: Question] = [:]
     /// Counts trials, to rotate through the providers.
     private var turn = 0
     private var news: [PortalEvent] = []
@@ -101,9 +103,7 @@ struct PortalWatch {
             let new = Watched(id: id, verifies: traits.verifies, hasOwnNames: traits.hasOwnNames)
             return old.first { $0.isSame(as: new) } ?? new
         }
-        questions = questions.filter { question in
-            question.key == nil || watched.contains { $0.hasOwnNames && $0.id == question.key }
-        }
+        questionOfOwner = questionOfOwner.filter { known in watched.contains { $0.hasOwnNames && $0.id == known.key } }
         self.hasSystem = hasSystem
         if watched.isEmpty || !hasSystem { end(.upstreamsChanged, now: now) }
     }
@@ -126,12 +126,12 @@ struct PortalWatch {
     /// - Parameter upstreams: the providers that may be asked.
     mutating func asked(_ question: Question, among upstreams: NameUpstreams = .providers) {
         guard question.type.isAddress else { return }
-        if case .owners(let owners, _) = upstreams { for owner in owners { questions[owner] = question } }
-        if upstreams.allowsComparison { questions[nil] = question }
+        if case .owners(let owners, _) = upstreams { for owner in owners { questionOfOwner[owner] = question } }
+        if upstreams.allowsComparison { self.question = question }
     }
 
     /// Forgets the questions: their names may belong to other accounts now.
-    mutating func forgetQuestions() { questions = [:] }
+    mutating func forgetQuestions() { (question, questionOfOwner) = (nil, [:]) }
 
     /// Evaluates the result of any fetch.
     ///
@@ -223,7 +223,8 @@ struct PortalWatch {
 
     /// Returns nil for a provider whose reply would prove nothing, or that may not be asked any known question.
     private func question(for provider: Watched) -> Question? {
-        canEnd(provider) ? questions[provider.hasOwnNames ? provider.id : nil] : nil
+        guard canEnd(provider) else { return nil }
+        return provider.hasOwnNames ? questionOfOwner[provider.id] : question
     }
 
     mutating func trialBegan(_ id: FetchID) {
@@ -238,7 +239,9 @@ struct PortalWatch {
         phase = .suspected(suspicion)
     }
 
-    private func mayTry(_ suspicion: Suspicion) -> Bool { suspicion.trial == nil && !questions.isEmpty }
+    private func mayTry(_ suspicion: Suspicion) -> Bool {
+        suspicion.trial == nil && (question != nil || !questionOfOwner.isEmpty)
+    }
 
     /// Whether the provider's answer ends the suspicion. Without TLS, any host can answer, so such a reply counts only
     /// if no provider uses TLS.

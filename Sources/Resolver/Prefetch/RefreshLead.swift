@@ -3,6 +3,30 @@
 
 import DNSWire
 
+/// Upstream latency for each address type, and for all other types together.
+struct PlannedLatency {
+    private var ofA = Bounds.refreshLeadFloor
+    private var ofAAAA = Bounds.refreshLeadFloor
+    private var ofOthers = Bounds.refreshLeadFloor
+
+    subscript(type: RecordType) -> Duration {
+        get {
+            switch type {
+            case .a: ofA
+            case .aaaa: ofAAAA
+            default: ofOthers
+            }
+        }
+        set {
+            switch type {
+            case .a: ofA = newValue
+            case .aaaa: ofAAAA = newValue
+            default: ofOthers = newValue
+            }
+        }
+    }
+}
+
 extension RefreshPlan {
     // A lead of a tenth of the TTL would cost some 7 % more requests. The price: a client may wait if an upstream fails
     // just before the refresh.
@@ -24,12 +48,12 @@ extension RefreshPlan {
     /// - Parameter upstreamLatency: how long upstreams need to answer a question of this type.
     mutating func upstreamsNeed(_ upstreamLatency: Duration, for type: RecordType) {
         let kind = type.isAddress ? type : nil
-        let planned = plannedLatency[kind] ?? Bounds.refreshLeadFloor
+        let planned = plannedLatency[type]
         guard upstreamLatency > planned * 3 / 2 else {
-            if upstreamLatency < planned / 2 { plannedLatency[kind] = max(upstreamLatency, Bounds.refreshLeadFloor) }
+            if upstreamLatency < planned / 2 { plannedLatency[type] = max(upstreamLatency, Bounds.refreshLeadFloor) }
             return
         }
-        plannedLatency[kind] = upstreamLatency
+        plannedLatency[type] = upstreamLatency
         for number in entries.indices where isPlannedAhead(number, kind) {
             let lead = lead(number, upstreamLatency)
             if entries[number].dueAt > entries[number].expiresAt - lead * 3 / 4 {

@@ -123,9 +123,8 @@ struct RefreshPlan {
     /// Demand for an entry's question at other members of the fleet, if known.
     private var demandElsewhere: [Int: Demand] = [:]
     var random: SeededGenerator
-    /// Upstream latency that the current leads were planned with: for each address type, and under nil for all other
-    /// types.
-    var plannedLatency: [RecordType?: Duration] = [:]
+    /// Upstream latency that the current leads were planned with.
+    var plannedLatency = PlannedLatency()
     /// Position from which the search for an entry to evict continues.
     private var hand = 0
 

@@ -27,6 +27,8 @@ struct Credibility {
     /// The share of true answers, from 0 to 1; 1 for a source that has forged nothing. At least `believedFrom` until
     /// three registrable domains were forged within an hour.
     func share(_ now: Instant) -> Double {
+        // Most sources have forged nothing.
+        guard !falsehoods.isEmpty else { return 1 }
         let good = truths.value(now) + Credibility.presumedTruths
         let share = good / (good + falsehoods.value(now) * Credibility.weightOfFalsehood)
         return falsehoods.distinctDomains(now) < Credibility.domainsToLose
@@ -63,6 +65,8 @@ struct CountedDomains {
         countedAt[domain] = now
         count.add(1, now: now)
     }
+
+    var isEmpty: Bool { count.isEmpty }
 
     func value(_ now: Instant) -> Double { count.value(now) }
 

@@ -143,6 +143,8 @@ struct UpstreamRanking {
     /// (power of two choices). The owners of a name precede other providers unless they are failing.
     mutating func choose(for kind: QuestionKind, among upstreams: NameUpstreams, now: Instant) -> [RankedID] {
         guard case .owners(let owners, let isExclusive) = upstreams else {
+            // With one candidate there is nothing to compare.
+            if let only = onlyCandidate(for: kind, upstreams, now) { return [standings[only].traits.id] }
             return choose(candidates(for: kind, upstreams, now), now)
         }
         let own = choose(candidates(for: kind, .owners(owners, isExclusive: true), now), now)
@@ -154,7 +156,6 @@ struct UpstreamRanking {
     }
 
     private mutating func choose(_ candidates: [Int], _ now: Instant) -> [RankedID] {
-        // With one candidate there is nothing to compare.
         guard candidates.count > 1 else { return candidates.map { standings[$0].traits.id } }
         var places = places(of: candidates, now)
         let best = places[0]
@@ -201,6 +202,15 @@ struct UpstreamRanking {
         !standings[index].isShadow && standings[index].traits.supports(kind)
             && upstreams.include(standings[index].traits)
             && !isUnreachable(standings[index].traits.id)
+    }
+
+    private func onlyCandidate(for kind: QuestionKind, _ upstreams: NameUpstreams, _ now: Instant) -> Int? {
+        var only: Int?
+        for index in standings.indices where isCandidate(index, kind, upstreams) && !standings[index].isThrottled(now) {
+            guard only == nil else { return nil }
+            only = index
+        }
+        return only
     }
 
     private func candidates(for kind: QuestionKind, _ upstreams: NameUpstreams, _ now: Instant) -> [Int] {
