@@ -148,13 +148,6 @@ extension Resolver {
         return tried.number(of: question) != nil
     }
 
-    /// Returns a resolver that shares no state with this one.
-    private func copy() -> Resolver {
-        var copy = self
-        copy.state.ranking = state.ranking.copy()
-        return copy
-    }
-
     private func prospect(
         of question: Question, _ cache: some KnownAnswers, now: Instant
     ) -> Explanation.Prospect {

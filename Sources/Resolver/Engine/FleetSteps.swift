@@ -61,7 +61,7 @@ extension Resolver {
 
 extension Lookup {
     /// Holds the fetch back. Until it is sent, its time is no latency of the provider, and no hedge is due.
-    mutating func holdBack(_ id: FetchID, now: Instant, _ state: inout ResolverState) {
+    func holdBack(_ id: FetchID, now: Instant, _ state: inout ResolverState) {
         guard let index = running.firstIndex(where: { $0.id == id && $0.isSent }),
             let provider = running[index].provider
         else { return }
@@ -72,7 +72,7 @@ extension Lookup {
         state.ranking[provider]?.unbegun(running[index].holder, now: now)
     }
 
-    mutating func fetchSent(_ id: FetchID, now: Instant, _ state: inout ResolverState) {
+    func fetchSent(_ id: FetchID, now: Instant, _ state: inout ResolverState) {
         guard let index = running.firstIndex(where: { $0.id == id && !$0.isSent }),
             let provider = running[index].provider
         else { return }
@@ -93,7 +93,7 @@ extension Lookup {
     }
 
     /// Ends the fetch if it was not sent.
-    mutating func fetchShared(_ id: FetchID, _ answer: Answer, now: Instant, _ state: inout ResolverState) {
+    func fetchShared(_ id: FetchID, _ answer: Answer, now: Instant, _ state: inout ResolverState) {
         mayHaveAged = true
         guard let attempt = takeUnsent(id, now: now, &state) else { return }
         answered(attempt, answer, now: now, &state)
@@ -102,7 +102,7 @@ extension Lookup {
 
     /// A refresh waits for the budget; a client gets the answer of another upstream, and the provider is its last
     /// resort.
-    mutating func fetchDeferred(_ id: FetchID, until end: Instant, now: Instant, _ state: inout ResolverState) {
+    func fetchDeferred(_ id: FetchID, until end: Instant, now: Instant, _ state: inout ResolverState) {
         guard let attempt = takeUnsent(id, now: now, &state), let provider = attempt.provider else { return }
         state.ranking[provider]?.overBudgetUntil = end
         if isRefreshAlone, isAsking, !isSystemFirst, running.isEmpty { return displaced(now: now, &state) }
@@ -112,7 +112,7 @@ extension Lookup {
     }
 
     /// Ends an attempt that was not sent.
-    private mutating func takeUnsent(_ id: FetchID, now: Instant, _ state: inout ResolverState) -> Attempt? {
+    private func takeUnsent(_ id: FetchID, now: Instant, _ state: inout ResolverState) -> Attempt? {
         guard let index = running.firstIndex(where: { $0.id == id && !$0.isSent }) else { return nil }
         let attempt = running.remove(at: index)
         state.end(attempt, isHeard: false, now: now)

@@ -68,16 +68,16 @@ extension Resolver {
 
     /// Restarts a lookup for its waiters on the current network.
     mutating func startAnew(_ number: Int, on network: NetworkSinceStart, now: Instant) {
-        guard let question = lookups[number]?.question else { return }
-        let routed = routing.routed(question, now: now)
+        guard let former = lookups[number] else { return }
+        let routed = routing.routed(former.question, now: now)
         if case .here(let reply, _) = routed.place {
             return change(number, now: now) { $0.answeredHere(reply, &$1) }
         }
         let route = route(routed, now: now)
         let terms = terms(for: route, isRefresh: false, now: now)
         let changeEnd = changeEnd(now)
+        replace(number, by: former.startedAnew(along: route, policy: routed.policy, terms, now: now))
         change(number, now: now) { lookup, state in
-            lookup = lookup.startedAnew(along: route, policy: routed.policy, terms, now: now)
             lookup.rankExpired(on: network, now: now, &state)
             if let changeEnd { lookup.awaitNetwork(until: changeEnd) }
             lookup.proceed(now: now, &state)

@@ -26,7 +26,7 @@ extension Resolver {
     /// Begins a refresh at once; its cost delays later ones.
     mutating func beginRefreshNow(
         _ routed: borrowing RoutedQuestion, along route: Lookup.Route, now: Instant,
-        _ join: (inout Lookup, inout ResolverState) -> Void
+        _ join: (Lookup, inout ResolverState) -> Void
     ) {
         if !route.isSystemFirst, let first = route.providers.first { _ = state.ranking[first]?.spend(now: now) }
         refreshes.started += 1

@@ -1,8 +1,9 @@
 // State machine of the slow path. It decides which upstreams to ask, when to hedge, what to cache, what to reply, and
-// what to prefetch. A value without clock, socket, thread or entropy: equal events give equal actions.
+// what to prefetch. Without clock, socket, thread or entropy: equal events give equal actions.
 
 package import DNSWire
 
+/// A plain copy shares the lookups and the standings of the providers, a copy by `copy` shares nothing.
 package struct Resolver {
     var state: ResolverState
     var routing = Routing()
@@ -219,7 +220,7 @@ package struct Resolver {
 
     mutating func begin(
         _ routed: borrowing RoutedQuestion, along route: Lookup.Route, for client: ClientID? = nil,
-        isRefresh: Bool, now: Instant, _ join: (inout Lookup, inout ResolverState) -> Void
+        isRefresh: Bool, now: Instant, _ join: (Lookup, inout ResolverState) -> Void
     ) {
         let question = routed.question
         let records = state.plan.records(of: question)
@@ -236,7 +237,7 @@ package struct Resolver {
         let changeEnd = changeEnd(now)
         change(number, now: now) { lookup, state in
             if let changeEnd { lookup.awaitNetwork(until: changeEnd) }
-            join(&lookup, &state)
+            join(lookup, &state)
             lookup.proceed(now: now, &state)
         }
         // A rule's exclusive upstream must be the only one to see the question, so there is no background measurement.
@@ -346,28 +347,37 @@ package struct Resolver {
     /// Changes a lookup. All changes go through this function, which keeps the tables of fetches, questions and
     /// deadlines consistent.
     mutating func change(
-        _ number: Int, now: Instant, _ body: (inout Lookup, inout ResolverState) -> Void
+        _ number: Int, now: Instant, _ body: (Lookup, inout ResolverState) -> Void
     ) {
-        // The lookup is changed in place, because it is large.
-        guard let step = lookups[number]?.change(&state, body) else { return }
+        guard let lookup = lookups[number] else { return }
+        body(lookup, &state)
         for id in state.begun { lookupOfFetch[id] = number }
         for id in state.ended { lookupOfFetch[id] = nil }
         state.begun.removeAll(keepingCapacity: true)
         state.ended.removeAll(keepingCapacity: true)
         noticeRecovery(now: now)
-        switch step {
-        case .continues(let deadline, let hasNews):
-            if hasNews, let lookup = lookups[number] { remember(lookup, now: now) }
-            deadlines.set(deadline, for: number)
-        case .ends:
-            guard let lookup = lookups[number].take() else { return }
-            remember(lookup, now: now)
-            index.remove(number, hash: lookup.question.indexHash)
-            freeNumbers.append(number)
-            holders.remove(number)
-            deadlines.remove(number)
-            if lookup.isRefresh { refreshesInFlight -= 1 }
+        guard lookup.isFinished else {
+            if state.learned != nil || lookup.hasAnsweredDuringChange { remember(lookup, now: now) }
+            return deadlines.set(lookup.nextDeadline, for: number)
         }
+        lookups[number] = nil
+        remember(lookup, now: now)
+        index.remove(number, hash: lookup.question.indexHash)
+        freeNumbers.append(number)
+        holders.remove(number)
+        deadlines.remove(number)
+        if lookup.isRefresh { refreshesInFlight -= 1 }
+    }
+
+    /// Replaces a lookup by a new one for the same question and clients.
+    mutating func replace(_ number: Int, by lookup: Lookup) { lookups[number] = lookup }
+
+    /// Returns a resolver that shares no state with this one, for a trial run.
+    func copy() -> Resolver {
+        var copy = self
+        copy.state.ranking = state.ranking.copy()
+        copy.lookups = lookups.map { $0?.copy() }
+        return copy
     }
 
     private mutating func noticeRecovery(now: Instant) {

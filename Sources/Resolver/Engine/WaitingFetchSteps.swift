@@ -23,7 +23,7 @@ extension ResolverState {
 extension Lookup {
     /// - Parameter isOverdue: the fetch had a place and no reply. Otherwise it got no place yet, or lost its
     ///   connection.
-    mutating func fetchWaits(_ id: FetchID, isOverdue: Bool, now: Instant, _ state: inout ResolverState) {
+    func fetchWaits(_ id: FetchID, isOverdue: Bool, now: Instant, _ state: inout ResolverState) {
         guard let index = running.firstIndex(where: { $0.id == id && $0.isSent }),
             let provider = running[index].provider
         else { return }

@@ -30,8 +30,9 @@ import PublicSuffix
 /// An attacker that blocks the providers and answers in the system resolver's place cannot exceed rank 4.
 ///
 /// Invariants: only in phase `asking` does the system resolver get asked. A finished lookup has no waiters and no
-/// running fetches; the resolver removes it.
-struct Lookup {
+/// running fetches; the resolver removes it. A class with one owner, the resolver, because a step reads it dozens of
+/// times: the compiler copies a struct of this size for most calls.
+final class Lookup {
     enum Phase {
         case asking
         case awaitingOtherFamily(HeldAnswer)
@@ -150,12 +151,29 @@ struct Lookup {
         for provider in route.usedUp { failures.ended(provider, .usedUp) }
     }
 
+    /// Returns a copy, for a trial run.
+    func copy() -> Lookup { Lookup(copying: self) }
+
+    private init(copying other: Lookup) {
+        (question, holder, isRefresh) = (other.question, other.holder, other.isRefresh)
+        (policy, upstreams, systemLead) = (other.policy, other.upstreams, other.systemLead)
+        (startedAt, systemHedge, phase, waiters) = (other.startedAt, other.systemHedge, other.phase, other.waiters)
+        (running, providers, system) = (other.running, other.providers, other.system)
+        (failures, held, expired, giveUpAt) = (other.failures, other.held, other.expired, other.giveUpAt)
+        (failureBeforeLate, holdUntil) = (other.failureBeforeLate, other.holdUntil)
+        (awaitsNetworkUntil, providersBeganAt) = (other.awaitsNetworkUntil, other.providersBeganAt)
+        (systemIsOutranked, checkedAt, hasRepeated) = (other.systemIsOutranked, other.checkedAt, other.hasRepeated)
+        (hasProviderRecords, preference) = (other.hasProviderRecords, other.preference)
+        (mayCache, hasLearned, mayHaveAged) = (other.mayCache, other.hasLearned, other.mayHaveAged)
+        hasAnsweredDuringChange = other.hasAnsweredDuringChange
+    }
+
     /// Returns a new lookup for the same clients on another network, without the replies received so far. The clients'
     /// deadline stays.
     ///
     /// - Parameter route: the route on the current network.
     func startedAnew(along route: Route, policy: NamePolicy, _ terms: SystemTerms, now: Instant) -> Lookup {
-        var new = Lookup(
+        let new = Lookup(
             question, of: holder, along: route, policy: policy, isRefresh: isRefresh, hasRecords: false, terms,
             now: now)
         new.waiters = waiters
@@ -247,31 +265,15 @@ struct Lookup {
 
     // MARK: events
 
-    /// The result of a change for the resolver's tables.
-    enum Step {
-        /// - Parameter hasNews: there is a result to record.
-        case continues(until: Instant, hasNews: Bool)
-        case ends
-    }
-
-    /// Applies a change in place.
-    mutating func change(
-        _ state: inout ResolverState, _ body: (inout Lookup, inout ResolverState) -> Void
-    ) -> Step {
-        body(&self, &state)
-        guard !isFinished else { return .ends }
-        return .continues(until: nextDeadline, hasNews: state.learned != nil || hasAnsweredDuringChange)
-    }
-
     /// Applies shorter deadlines, counted from the start of the lookup.
-    mutating func shortenDeadlines(_ terms: SystemTerms, now: Instant, _ state: inout ResolverState) {
+    func shortenDeadlines(_ terms: SystemTerms, now: Instant, _ state: inout ResolverState) {
         holdUntil = min(holdUntil, startedAt + terms.patience)
         if case .waiting(let until) = system { system = .waiting(until: min(until, startedAt + terms.hedge)) }
         proceed(now: now, &state)
     }
 
     /// - Parameter cached: the expired answer from the cache. All waiters use it if none is held yet.
-    mutating func join(_ waiter: Waiter, _ cached: ExpiredAnswer?, now: Instant, _ state: inout ResolverState) {
+    func join(_ waiter: Waiter, _ cached: ExpiredAnswer?, now: Instant, _ state: inout ResolverState) {
         if waiter.isForRefresh, !isAnsweredBySystem { return joinForRefresh(waiter, &state) }
         expired.dropTooOld(now)
         if expired.own == nil, let cached { hold(cached) }
@@ -308,17 +310,17 @@ struct Lookup {
     }
 
     /// Joins for a refresh. The lookup asks no more upstreams, and none earlier: no client waits.
-    private mutating func joinForRefresh(_ waiter: Waiter, _ state: inout ResolverState) {
+    private func joinForRefresh(_ waiter: Waiter, _ state: inout ResolverState) {
         if waiters.count < Bounds.maxWaiters { waiters.append(waiter) } else { state.refuse(waiter, nil) }
     }
 
     /// Removes clients that were answered from the cache. A lookup that served only these clients ends.
-    mutating func answeredFromCache(_ answered: Set<Waiter>, now: Instant, _ state: inout ResolverState) {
+    func answeredFromCache(_ answered: Set<Waiter>, now: Instant, _ state: inout ResolverState) {
         waiters.removeAll(where: answered.contains)
         if waiters.isEmpty { leaveNetwork(now: now, &state) }
     }
 
-    mutating func fetchFinished(_ id: FetchID, _ result: FetchResult, now: Instant, _ state: inout ResolverState) {
+    func fetchFinished(_ id: FetchID, _ result: FetchResult, now: Instant, _ state: inout ResolverState) {
         guard let index = running.firstIndex(where: { $0.id == id }) else { return }
         let attempt = running.remove(at: index)
         state.heard(attempt.upstream, result, of: attempt.holder, now: now)
@@ -338,7 +340,7 @@ struct Lookup {
         proceed(now: now, &state)
     }
 
-    mutating func timePassed(now: Instant, _ state: inout ResolverState) {
+    func timePassed(now: Instant, _ state: inout ResolverState) {
         takeTurns(now: now, &state)
         if isHoldOver(now) { noteSilence(&state.ranking, now: now) }
         for attempt in running where attempt.until <= now {
@@ -352,31 +354,31 @@ struct Lookup {
     /// Disables caching after a change of routing or policy. Waiters still get the answer.
     ///
     /// - Parameter isRedirected: the name has other upstreams now, so no further provider is asked.
-    mutating func disableCaching(isRedirected: Bool = true) {
+    func disableCaching(isRedirected: Bool = true) {
         mayCache = false
         if isRedirected { providers.removeAll() }
     }
 
-    mutating func forgetExpired() {
+    func forgetExpired() {
         expired.forget()
         hasProviderRecords = false
     }
 
     /// Updates the held expired answer after the cached answer was rearranged.
-    mutating func rearranged(_ answer: Answer) {
+    func rearranged(_ answer: Answer) {
         guard let own = expired.own else { return }
         expired.hold(own.with(RenderedAnswer(answer, to: question).withEveryTTL(policy.stale.answerTTLSeconds)))
     }
 
     /// Ends the lookup with a reply from local data.
-    mutating func answeredHere(_ reply: LocalReply, _ state: inout ResolverState) {
+    func answeredHere(_ reply: LocalReply, _ state: inout ResolverState) {
         state.actions += waiters.map(reply.action)
         waiters = []
         phase = .finished(.answered)
     }
 
     /// Ends the lookup before its time. Clients get the best answer at hand, and no upstream is charged with a failure.
-    mutating func displaced(now: Instant, _ state: inout ResolverState) {
+    func displaced(now: Instant, _ state: inout ResolverState) {
         replyExpired(.failure, &state)
         state.actions += waiters.map { .fail($0, .notReady) }
         waiters = []
@@ -386,7 +388,7 @@ struct Lookup {
     // MARK: asking
 
     /// Takes the steps that are due. Called after every event.
-    mutating func proceed(now: Instant, _ state: inout ResolverState) {
+    func proceed(now: Instant, _ state: inout ResolverState) {
         guard !isFinished else { return }
         checkedAt = now
         if let until = awaitsNetworkUntil, until <= now { awaitsNetworkUntil = nil }
@@ -415,7 +417,7 @@ struct Lookup {
         }
     }
 
-    mutating func askFurther(now: Instant, _ state: inout ResolverState) {
+    func askFurther(now: Instant, _ state: inout ResolverState) {
         if providers.endTrialWait(state.ranking, now: now) {
             // The outage is over, so the system resolver's usual deadlines apply.
             if case .waiting = system { system = .waiting(until: now + Bounds.systemHedge) }
@@ -444,7 +446,7 @@ struct Lookup {
         }
     }
 
-    private mutating func askNextProvider(now: Instant, _ state: inout ResolverState) {
+    private func askNextProvider(now: Instant, _ state: inout ResolverState) {
         let next = providers.popNext(state.ranking, for: question.kind, among: upstreams)
         guard let (provider, isHedge) = next else { return }
         // A refresh was charged for its first request before it began, unless the system resolver was asked first.
@@ -465,7 +467,7 @@ struct Lookup {
     }
 
     /// Sends the requests whose turn it is.
-    private mutating func takeTurns(now: Instant, _ state: inout ResolverState) {
+    private func takeTurns(now: Instant, _ state: inout ResolverState) {
         for attempt in running where attempt.turnAt.map({ $0 <= now }) ?? false {
             guard let provider = attempt.provider, let index = running.firstIndex(where: { $0.id == attempt.id }) else {
                 continue
@@ -528,7 +530,7 @@ struct Lookup {
     /// Asks the excluded source too, because a client waits.
     ///
     /// - Returns: whether a source was excluded.
-    private mutating func askExcludedSource(now: Instant) -> Bool {
+    private func askExcludedSource(now: Instant) -> Bool {
         guard let source = held.takeExcludedSource() else { return false }
         if let provider = source.ranked {
             providers.add(provider, now: now)
@@ -542,7 +544,7 @@ struct Lookup {
     /// caching: the client asks again.
     ///
     /// - Returns: whether there are any.
-    mutating func awaitLate(_ failure: LookupFailure, now: Instant, _ state: inout ResolverState) -> Bool {
+    func awaitLate(_ failure: LookupFailure, now: Instant, _ state: inout ResolverState) -> Bool {
         let late = running.filter { attempt in
             attempt.until > now && attempt.provider.map { state.ranking.timeout(of: $0) > Bounds.answerWithin } ?? false
         }
@@ -555,7 +557,7 @@ struct Lookup {
         return true
     }
 
-    mutating func begin(
+    func begin(
         _ upstream: Upstream, until: Instant, turnAt: Instant? = nil, isHedge: Bool = false, now: Instant,
         _ state: inout ResolverState
     ) {
@@ -572,7 +574,7 @@ struct Lookup {
 
     /// Ends the request to the system resolver when no provider will be asked any more and the gate to plain DNS is
     /// closed.
-    private mutating func dropSubstitute(now: Instant, _ state: inout ResolverState) {
+    private func dropSubstitute(now: Instant, _ state: inout ResolverState) {
         guard case .running = system, !isSystemName, areProvidersDone, !mayAskThrottled(at: now),
             !isAwaitingNetwork(now),
             substituteReason(state.ranking, isAsking: true, now: now) == nil
@@ -585,7 +587,7 @@ struct Lookup {
     /// Asks a provider again whose failure may be temporary, because the clients would get a failure.
     ///
     /// - Returns: whether the provider will be asked.
-    mutating func askAgain(now: Instant, _ ranking: UpstreamRanking) -> Bool {
+    func askAgain(now: Instant, _ ranking: UpstreamRanking) -> Bool {
         guard let (provider, at) = repeatable(ranking, now: now), at + Bounds.repeatTime < giveUpAt else {
             return false
         }
@@ -619,7 +621,7 @@ struct Lookup {
 
     /// The known nameservers may belong to the former network, and routes may be incomplete. The clients' wait counts
     /// from their question, even across several steps of a change.
-    mutating func awaitNetwork(until changeEnd: Instant) {
+    func awaitNetwork(until changeEnd: Instant) {
         let askedAt = giveUpAt - Bounds.answerWithin
         let instant = min(changeEnd, askedAt + Bounds.networkPatience)
         awaitsNetworkUntil = instant
@@ -627,12 +629,12 @@ struct Lookup {
     }
 
     /// Asks the system resolver no earlier than this.
-    mutating func holdSystem(until instant: Instant) {
+    func holdSystem(until instant: Instant) {
         if case .waiting(let until) = system { system = .waiting(until: max(until, instant)) }
     }
 
     /// Resumes the lookup on the same network.
-    mutating func networkIsUnchanged(now: Instant, _ state: inout ResolverState) {
+    func networkIsUnchanged(now: Instant, _ state: inout ResolverState) {
         let isRestored = expired.isDowngraded
         rankExpired(on: .same, now: now, &state)
         let hasAwaited = awaitsNetworkUntil.take() != nil
@@ -642,7 +644,7 @@ struct Lookup {
     }
 
     /// Ranks the expired answer by the current network. During a suspected change, its rank is lower.
-    mutating func rankExpired(on network: NetworkSinceStart, now: Instant, _ state: inout ResolverState) {
+    func rankExpired(on network: NetworkSinceStart, now: Instant, _ state: inout ResolverState) {
         switch network {
         case .same:
             guard let before = expired.takeBeforeDoubt() else { return }
@@ -654,14 +656,14 @@ struct Lookup {
     }
 
     /// Abandons all fetches without recording failures. Ends the lookup if no client waits.
-    mutating func leaveNetwork(now: Instant, _ state: inout ResolverState) {
+    func leaveNetwork(now: Instant, _ state: inout ResolverState) {
         for attempt in running { state.abandon(attempt, now: now) }
         running = []
         if waiters.isEmpty { phase = .finished(.abandoned) }
     }
 
     /// Abandons fetches to providers without a route, without recording failures, and asks the next provider.
-    mutating func leaveUnreachable(now: Instant, _ state: inout ResolverState) {
+    func leaveUnreachable(now: Instant, _ state: inout ResolverState) {
         let ranking = state.ranking
         let isLost = { (attempt: Attempt) in attempt.provider.map { ranking.isUnreachable($0) } ?? false }
         for attempt in running where isLost(attempt) {

@@ -5,7 +5,7 @@ import DNSWire
 import PublicSuffix
 
 extension Lookup {
-    mutating func answered(
+    func answered(
         _ attempt: Attempt, _ answer: Answer, now: Instant, _ state: inout ResolverState
     ) {
         if attempt.upstream == .system, state.portal.covers(question.name), let usable = portalAnswer(answer, state) {
@@ -56,7 +56,7 @@ extension Lookup {
     /// - Parameters:
     ///   - answer: the answer without private addresses.
     ///   - provider: the provider, asked for another question or by another lookup.
-    mutating func volunteered(_ answer: Answer, by provider: ProviderID, now: Instant, _ state: inout ResolverState) {
+    func volunteered(_ answer: Answer, by provider: ProviderID, now: Instant, _ state: inout ResolverState) {
         guard !isSystemName, !isFinished,
             !state.isUnreachableAnswer(question, answer, from: .provider(provider), policy, now: now),
             held.mayBeReplaced(by: answer, .provider(provider), state.verification)
@@ -74,7 +74,7 @@ extension Lookup {
     /// Handles an answer with only private addresses: a DNS rebinding attack, or an exception that needs a rule. The
     /// next upstream is asked, as only this upstream may answer so. If none has a better answer, the name has no
     /// address.
-    private mutating func hasOnlyPrivateAddresses(
+    private func hasOnlyPrivateAddresses(
         _ attempt: Attempt, _ answer: Answer, now: Instant, _ state: inout ResolverState
     ) {
         held.hold(
@@ -91,7 +91,7 @@ extension Lookup {
 
     /// Holds an answer without a usable address: all addresses are unreachable or mismatched, or there are none. Makes
     /// the next upstream due.
-    mutating func leadsNowhere(
+    func leadsNowhere(
         _ attempt: Attempt, _ answer: Answer, now: Instant, _ state: inout ResolverState
     ) {
         var answer = policy.cache.applied(to: answer)
@@ -114,7 +114,7 @@ extension Lookup {
     }
 
     /// Handles an error reply about the name: the upstream works, and the next provider is asked.
-    mutating func nameFailed(
+    func nameFailed(
         _ attempt: Attempt, _ failure: NameFailure, now: Instant, _ state: inout ResolverState
     ) {
         state.sourceHistory.failed(question, .name(failure), by: attempt.source, now: now)
@@ -126,7 +126,7 @@ extension Lookup {
 
     /// Handles a reply that the provider does not serve the name: it works, and the next provider is asked. The reply
     /// is no answer, and gives no other answer a higher rank: without TLS, every router on the path can forge it.
-    mutating func notServed(_ attempt: Attempt, now: Instant, _ state: inout ResolverState) {
+    func notServed(_ attempt: Attempt, now: Instant, _ state: inout ResolverState) {
         state.sourceHistory.failed(question, .notServed, by: attempt.source, now: now)
         guard let provider = attempt.provider else { return systemFailed(now: now) }
         state.ranking.unserved.refused(question.name, by: provider, now: now)
@@ -135,7 +135,7 @@ extension Lookup {
     }
 
     /// Handles a reply that answers other questions and not this one: the provider works, and the next one is asked.
-    mutating func omitted(_ attempt: Attempt, now: Instant, _ state: inout ResolverState) {
+    func omitted(_ attempt: Attempt, now: Instant, _ state: inout ResolverState) {
         state.sourceHistory.failed(question, .fetch(.garbage), by: attempt.source, now: now)
         guard let provider = attempt.provider else { return systemFailed(now: now) }
         failures.omitted(by: provider)
@@ -143,7 +143,7 @@ extension Lookup {
         providers.makeNextDue(now)
     }
 
-    mutating func failed(
+    func failed(
         _ attempt: Attempt, _ failure: FetchFailure, now: Instant, _ state: inout ResolverState
     ) {
         state.sourceHistory.failed(question, .fetch(failure), by: attempt.source, now: now)
@@ -164,7 +164,7 @@ extension Lookup {
     /// Handles a request that got no place in time, or that had to give it up because it was overdue. If the provider
     /// replies to other requests, the question fails. If it is silent, its unanswered requests hold the places. The
     /// last request is then queued again until the system resolver's answer is due.
-    private mutating func foundNoSlot(
+    private func foundNoSlot(
         _ attempt: Attempt, at provider: RankedID, now: Instant, _ state: inout ResolverState
     ) {
         providers.makeNextDue(now)
@@ -184,7 +184,7 @@ extension Lookup {
     // MARK: held answers
 
     /// Holds the expired answer. The system resolver is asked at half of the time until it is served.
-    mutating func hold(_ cached: ExpiredAnswer) {
+    func hold(_ cached: ExpiredAnswer) {
         expired.hold(cached)
         if case .waiting(let until) = system, let due = expired.systemDueAt {
             system = .waiting(until: min(until, due))
@@ -193,7 +193,7 @@ extension Lookup {
 
     /// Holds the system resolver's answer until the providers had their time. If a better answer stands, this one is
     /// only probed, so that a verified address can replace the expired answer later.
-    mutating func hold(systemAnswer answer: Answer, now: Instant, _ state: inout ResolverState) {
+    func hold(systemAnswer answer: Answer, now: Instant, _ state: inout ResolverState) {
         var substitute = policy.cache.applied(to: answer)
         if !isUnserved(state.ranking, now) || state.verification.isForged(question, answer) {
             substitute = substitute.withTTL(to: state.substituteTTLSeconds)
@@ -205,7 +205,7 @@ extension Lookup {
     }
 
     /// Discards a held system resolver answer that was found to be forged after its arrival.
-    mutating func dropForged(_ state: ResolverState) {
+    func dropForged(_ state: ResolverState) {
         guard case .answered(let answer, let learnedAt) = system, state.isWithheld(question, answer) else { return }
         system = .failed
         held.hold(unreachable: answer, .system, state.verification, now: learnedAt)
@@ -217,7 +217,7 @@ extension Lookup {
     ///   - forged: the source's answer, if it was removed from the cache. Waiters get it only if no source has a better
     ///     one.
     ///   - route: a route that includes the source if it may be asked.
-    mutating func replace(
+    func replace(
         _ source: Source, _ forged: Answer?, on route: Route, _ verification: Verification, now: Instant
     ) {
         held.replace(source, forged, mayBeAsked: route.includes(source), verification, now: now)
@@ -242,7 +242,7 @@ extension Lookup {
     }
 
     /// Updates `systemIsOutranked` after an event: a probe may have verified the answer meanwhile.
-    mutating func compareSystemAnswer(_ verification: Verification) {
+    func compareSystemAnswer(_ verification: Verification) {
         systemIsOutranked =
             if isAsking, case .answered(let answer, _) = system { isOutranked(answer, verification) } else { false }
     }
@@ -275,7 +275,7 @@ extension Lookup {
     /// Gives the system resolver's answer when the time of a lower-ranked expired answer has come.
     ///
     /// - Returns: the answer given; nil if none was.
-    mutating func giveSystemAnswerInsteadOfExpired(now: Instant, _ state: inout ResolverState) -> Answer? {
+    func giveSystemAnswerInsteadOfExpired(now: Instant, _ state: inout ResolverState) -> Answer? {
         compareSystemAnswer(state.verification)
         guard isAsking, case .answered(let answer, let learnedAt) = system, expired.answer != nil,
             expired.dueAt <= now, !systemIsOutranked, let reason = substituteReason(state.ranking, now: now)
@@ -287,7 +287,7 @@ extension Lookup {
     ///
     /// - Parameter reason: why the system resolver answers in the providers' place.
     /// - Returns: the answer given; nil if it waits for the other family's.
-    mutating func giveSystemAnswer(
+    func giveSystemAnswer(
         with answer: Answer, _ reason: SubstituteReason, now: Instant, _ state: inout ResolverState
     ) -> Answer? {
         if state.dns64.isNeeded(for: question, answer) || awaitsPreferred(answer) {
@@ -304,19 +304,19 @@ extension Lookup {
     }
 
     /// Continues after clients got the system resolver's answer. Providers not asked yet may replace it in the cache.
-    mutating func goOnAfterSystemAnswer(now: Instant, _ state: inout ResolverState) {
+    func goOnAfterSystemAnswer(now: Instant, _ state: inout ResolverState) {
         if now < giveUpAt { askFurther(now: now, &state) } else { providers.removeAll() }
         finishIfIdle()
     }
 
-    private mutating func finishIfIdle() {
+    private func finishIfIdle() {
         if running.isEmpty, providers.isEmpty { phase = .finished(.answered) }
     }
 
     // MARK: ending
 
     /// Ends the lookup when no further reply can arrive in time.
-    mutating func conclude(now: Instant, _ state: inout ResolverState) {
+    func conclude(now: Instant, _ state: inout ResolverState) {
         if let provider = providerToRepeat(state.ranking, now: now) {
             // The abandoned request closed its connection. The new one has the remaining time.
             providers.countRepeatedRequest()
@@ -362,7 +362,7 @@ extension Lookup {
     /// Concludes with an answer without a usable address, unless a better one is cached.
     ///
     /// - Parameter substituteReason: why the system resolver may answer; nil: it may not.
-    private mutating func concludeWithoutBetter(
+    private func concludeWithoutBetter(
         _ best: HeldAnswer, _ substituteReason: SubstituteReason?, now: Instant, _ state: inout ResolverState
     ) {
         guard !state.isWithheld(question, best.answer) else { return fail(now: now, &state) }
@@ -388,7 +388,7 @@ extension Lookup {
         }
     }
 
-    mutating func fail(now: Instant, _ state: inout ResolverState) {
+    func fail(now: Instant, _ state: inout ResolverState) {
         let failure = failures.reason(
             isKeptFromView: upstreams == .nothing(.noneOfView), isPortalSuspected: state.portal.isSuspected,
             hasNoRoute: state.ranking.isCutOff,
@@ -408,7 +408,7 @@ extension Lookup {
 
     /// - Parameter substituteReason: why the system resolver may answer in the providers' place; nil: the answer is
     ///   theirs, or the name is the system resolver's.
-    mutating func finish(
+    func finish(
         with answer: Answer, from source: Source, substituteReason: SubstituteReason? = nil, now: Instant,
         _ state: inout ResolverState
     ) {
@@ -419,7 +419,7 @@ extension Lookup {
         end(with: answer, from: source, substituteReason: substituteReason, now: now, &state)
     }
 
-    mutating func end(
+    func end(
         with answer: Answer, from source: Source, substituteReason: SubstituteReason?, now: Instant,
         _ state: inout ResolverState
     ) {
@@ -433,7 +433,7 @@ extension Lookup {
     }
 
     /// Answers a portal's detection name, with TTL 0 and without caching. All waiters get the current address.
-    private mutating func finishForPortal(with answer: Answer, now: Instant, _ state: inout ResolverState) {
+    private func finishForPortal(with answer: Answer, now: Instant, _ state: inout ResolverState) {
         disableCaching()
         finish(with: answer.withTTL(to: 0), from: .system, now: now, &state)
     }
@@ -443,7 +443,7 @@ extension Lookup {
     ///
     /// - Parameter substituteReason: why the answer is given in a provider's place; nil: it is no substitute.
     /// - Returns: the answer to give.
-    private mutating func keep(
+    private func keep(
         _ answer: Answer, from source: Source, substituteReason: SubstituteReason?, now: Instant,
         _ state: inout ResolverState
     ) -> Answer {
@@ -482,18 +482,18 @@ extension Lookup {
             question, answer, from: source, policy, isInUse: isRefresh, isDoubted: isDoubted, now: now)
     }
 
-    mutating func replyToAll(_ answer: Answer, from source: Source, _ state: inout ResolverState) {
+    func replyToAll(_ answer: Answer, from source: Source, _ state: inout ResolverState) {
         for waiter in waiters { state.actions.append(.reply(waiter, answer, source)) }
         waiters = []
     }
 
-    mutating func replyExpired(_ cause: StaleCause, _ state: inout ResolverState) {
+    func replyExpired(_ cause: StaleCause, _ state: inout ResolverState) {
         guard let answer = expired.answer else { return }
         state.actions += waiters.map { .replyExpired($0, answer, answer.cause(cause)) }
         waiters = []
     }
 
-    private mutating func abandonAll(now: Instant, _ state: inout ResolverState) {
+    private func abandonAll(now: Instant, _ state: inout ResolverState) {
         for attempt in running {
             state.abandon(attempt, now: now)
             guard attempt.isSent else { continue }
@@ -511,7 +511,7 @@ extension Lookup {
 
     /// Abandons all fetches of the lookup. For DNS64 it requests the other family's answer; a preferred one was
     /// requested before.
-    private mutating func beginAwaitingOtherFamily(
+    private func beginAwaitingOtherFamily(
         _ answer: Answer, _ source: Source, substituteReason: SubstituteReason?, now: Instant,
         _ state: inout ResolverState
     ) {
@@ -527,7 +527,7 @@ extension Lookup {
 
     /// Ends the wait at the same deadlines as a wait for a first answer. An answer in hand waits less for a preferred
     /// family.
-    mutating func awaitOtherFamily(now: Instant, _ state: inout ResolverState) {
+    func awaitOtherFamily(now: Instant, _ state: inout ResolverState) {
         if let dueAt = preferredDueAt {
             if dueAt <= now { winAgainstPreferred(now: now, &state) }
         } else if giveUpAt <= now {
@@ -537,7 +537,7 @@ extension Lookup {
         }
     }
 
-    mutating func heardOfOtherFamily(
+    func heardOfOtherFamily(
         _ outcome: OtherFamilyLookups.Outcome, now: Instant, _ state: inout ResolverState
     ) {
         if case .undecided = preference { return heardOfPreferred(outcome, now: now, &state) }
@@ -562,7 +562,7 @@ extension Lookup {
     }
 
     /// Ends the lookup with an answer that waited for the other family's.
-    mutating func end(with held: HeldAnswer, now: Instant, _ state: inout ResolverState) {
+    func end(with held: HeldAnswer, now: Instant, _ state: inout ResolverState) {
         end(with: held.aged(now: now), from: held.source, substituteReason: held.substituteReason, now: now, &state)
     }
 

@@ -32,7 +32,7 @@ extension Lookup {
     }
 
     /// Gives the system resolver's answer at once, or asks the providers if it may not be given.
-    mutating func systemAnswered(_ attempt: Attempt, _ answer: Answer, now: Instant, _ state: inout ResolverState) {
+    func systemAnswered(_ attempt: Attempt, _ answer: Answer, now: Instant, _ state: inout ResolverState) {
         switch state.verification.standing(of: answer, to: question, now: now) {
         case .unusable:
             state.verification.heard(question, answer, from: .system, policy.probes, now: now)
@@ -46,7 +46,7 @@ extension Lookup {
     }
 
     /// The system resolver has no usable answer. If it was asked first, the providers follow at once.
-    mutating func systemFailed(now: Instant) {
+    func systemFailed(now: Instant) {
         system = .failed
         if isSystemFirst { providers.makeNextDue(now) }
     }

@@ -28,7 +28,7 @@ extension ResolverState {
 
 extension Lookup {
     /// Treats an answer as forged, and makes the next upstream due.
-    mutating func contradicted(
+    func contradicted(
         _ attempt: Attempt, _ answer: Answer, _ contradiction: Contradiction, now: Instant,
         _ state: inout ResolverState
     ) {

@@ -5,7 +5,7 @@ import DNSWire
 extension Lookup {
     /// Requests the preferred family's answer alongside. With DNS64 no family is preferred: IPv4 cannot be reached
     /// without an IPv6 address, and each family's answer would wait for the other's.
-    mutating func askPreferredFamily(_ state: inout ResolverState) {
+    func askPreferredFamily(_ state: inout ResolverState) {
         guard case .begins = preference else { return }
         preference = state.dns64.isOn ? .none : .undecided
         if case .undecided = preference { state.otherFamilies.need(question) }
@@ -24,7 +24,7 @@ extension Lookup {
     }
 
     /// Ends the lookup without data if the preferred family has a usable address that no better answer outranks.
-    mutating func heardOfPreferred(
+    func heardOfPreferred(
         _ outcome: OtherFamilyLookups.Outcome, now: Instant, _ state: inout ResolverState
     ) {
         guard !isFinished else { return }
@@ -48,7 +48,7 @@ extension Lookup {
     }
 
     /// Gives the answer in hand, if there is one, as it is.
-    mutating func winAgainstPreferred(now: Instant, _ state: inout ResolverState) {
+    func winAgainstPreferred(now: Instant, _ state: inout ResolverState) {
         preference = .won
         if case .awaitingOtherFamily(let held) = phase { end(with: held, now: now, &state) }
     }
