@@ -1,7 +1,7 @@
 // The last events of one thread, in memory of fixed size. One thread writes, any thread reads, without locks or
 // allocation.
 
-import DNSWire
+package import DNSWire
 import Synchronization
 
 /// The events that the recorder takes.
@@ -39,12 +39,10 @@ package enum FlightScope: UInt8, CaseIterable, AtomicRepresentable, Sendable {
     package var count: UInt64 { unsafe memory.cells[0].load(ordering: .acquiring) }
 
     /// Records an event. Called only by the thread that owns the ring.
-    package func record(_ event: FlightEvent) {
-        let slot = FlightSlot(event)
+    package func record(_ slot: FlightSlot, address: Address? = nil, about name: Name? = nil) {
         guard takes(slot.what) else { return }
-        let name = event.name?.wire ?? []
-        unsafe name.withUnsafeBytes { raw in
-            unsafe write(slot, address: event.address, raw, from: 0, nameBytes: name.count - 1)
+        unsafe (name?.wire ?? []).withUnsafeBytes { raw in
+            unsafe write(slot, address: address, raw, from: 0, nameBytes: raw.count - 1)
         }
     }
 

@@ -28,7 +28,9 @@ package struct ServedQuery: Sendable {
     }
 }
 
-struct FlightSlot {
+/// An event of the main thread as it is written, without name and address. Plain memory, unlike a `FlightEvent`, whose
+/// name is counted.
+package struct FlightSlot {
     static let nameBytesShift: UInt64 = 16
     static let hasName: UInt64 = 1 << 24
     static let isIPv4: UInt64 = 2 << 24
@@ -45,16 +47,22 @@ struct FlightSlot {
     let flags: UInt64
     let upstream: UInt64
 
-    init(_ event: FlightEvent) {
-        nanoseconds = event.nanoseconds
+    /// The parameters are the properties of `FlightEvent`.
+    package init(
+        _ kind: FlightEvent.Kind, atNanoseconds nanoseconds: UInt64, from source: FlightEvent.Source = .none,
+        type: RecordType? = nil, _ code: ResponseCode = .noError, extendedError: UInt16? = nil,
+        microseconds: UInt32 = 0, outcome: FlightWord = .none, upstream: FlightWord = .none,
+        transport: Transport? = nil, network: UInt32 = 0
+    ) {
+        self.nanoseconds = nanoseconds
         what =
-            FlightSlot.what(event.kind, event.source, event.code) | UInt64(event.type?.rawValue ?? 0) << 16
-            | FlightSlot.bits(ofExtendedError: event.extendedError)
-        upstream = UInt64(event.upstream.number) | UInt64(event.network) << 32
+            FlightSlot.what(kind, source, code) | UInt64(type?.rawValue ?? 0) << 16
+            | FlightSlot.bits(ofExtendedError: extendedError)
+        self.upstream = UInt64(upstream.number) | UInt64(network) << 32
         flags =
-            UInt64(event.outcome.number) | (event.type == nil ? 0 : FlightSlot.hasType)
-            | UInt64(event.transport?.rawValue ?? 0) << FlightSlot.transportShift
-            | (upstream == 0 ? 0 : FlightSlot.hasUpstream) | UInt64(event.microseconds) << 32
+            UInt64(outcome.number) | (type == nil ? 0 : FlightSlot.hasType)
+            | UInt64(transport?.rawValue ?? 0) << FlightSlot.transportShift
+            | (self.upstream == 0 ? 0 : FlightSlot.hasUpstream) | UInt64(microseconds) << 32
     }
 
     @inline(__always)

@@ -10,6 +10,8 @@ package struct ResponseCode: RawRepresentable, Hashable, Sendable {
     /// `RawRepresentable` has a slower operator, which is generic.
     package static func == (left: ResponseCode, right: ResponseCode) -> Bool { left.rawValue == right.rawValue }
 
+    package func _rawHashValue(seed: Int) -> Int { QuickHash.value(of: UInt64(rawValue), seed: seed) }
+
     package static let noError = ResponseCode(rawValue: 0)
     package static let formatError = ResponseCode(rawValue: 1)
     package static let serverFailure = ResponseCode(rawValue: 2)

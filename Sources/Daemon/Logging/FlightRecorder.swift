@@ -9,8 +9,11 @@ import Telemetry
 
 final class FlightRecorder {
     let records: FlightRecords
+    private let ring: FlightRing
     private var wordOfText: [String: FlightWord] = [:]
     private var wordOfCode: [ResponseCode: FlightWord] = [:]
+    /// The names of sources, until the upstreams change.
+    private var wordOfSource: [Source: FlightWord] = [:]
     /// Fetches in flight. Each ends once or is abandoned.
     private var fetches: [FetchID: Fetch] = [:]
 
@@ -22,6 +25,7 @@ final class FlightRecorder {
 
     init(_ records: FlightRecords) {
         self.records = records
+        ring = records.ofMainThread
     }
 
     // MARK: clients
@@ -31,29 +35,21 @@ final class FlightRecorder {
         _ client: Client, _ code: ResponseCode, _ extendedError: ExtendedError?, from source: FlightEvent.Source,
         by rule: BlockingRule? = nil, now: Instant
     ) {
-        var event = event(source == .refused ? .refused : .answered, client, now: now)
-        event.source = source
-        event.code = code
-        event.extendedError = extendedError?.code
-        if let rule { event.upstream = word(of: rule) }
-        records.ofMainThread.record(event)
+        let event = FlightSlot(
+            source == .refused ? .refused : .answered, atNanoseconds: nanoseconds(now), from: source,
+            type: client.question.type, code, extendedError: extendedError?.code, microseconds: wait(of: client, now),
+            upstream: rule.map { word(of: $0) } ?? FlightWord.none, transport: client.query.transport)
+        ring.record(event, address: client.address, about: client.question.name)
     }
 
     func dropped(_ client: Client, _ reason: String, now: Instant) {
-        var event = event(.dropped, client, now: now)
-        event.outcome = word(reason)
-        records.ofMainThread.record(event)
+        let event = FlightSlot(
+            .dropped, atNanoseconds: nanoseconds(now), type: client.question.type, microseconds: wait(of: client, now),
+            outcome: word(reason), transport: client.query.transport)
+        ring.record(event, address: client.address, about: client.question.name)
     }
 
-    private func event(_ kind: FlightEvent.Kind, _ client: Client, now: Instant) -> FlightEvent {
-        let question = client.question
-        var event = event(kind, question.name, now: now)
-        event.type = question.type
-        event.address = client.address
-        event.microseconds = UInt32(clamping: client.askedAt.duration(to: now).microsecondsRoundedUp)
-        event.transport = client.query.transport
-        return event
-    }
+    private func wait(of client: Client, _ now: Instant) -> UInt32 { microseconds(client.askedAt.duration(to: now)) }
 
     // MARK: the resolver
 
@@ -69,14 +65,13 @@ final class FlightRecorder {
             case .failure(let failure): ended(id, word(failure.rawValue), now: now)
             }
         case .network(.changed(let network)):
-            var event = self.event(.networkChanged, nil, now: now)
-            event.network = network.rawValue
-            records.ofMainThread.record(event)
+            ring.record(FlightSlot(.networkChanged, atNanoseconds: nanoseconds(now), network: network.rawValue))
+        case .upstreamsChanged: wordOfSource.removeAll()
         case .asked, .prefetchDue, .servedAgain, .answeredFromCache, .requested, .restored, .forgotten,
             .flushed, .volunteered, .fetchWaits, .fetchAwaitsFleet, .fetchSent, .fetchShared, .fetchDeferred,
             .demandElsewhere, .evidence, .probeFinished, .probeRequested, .switchedOff, .throttled, .overQuota,
-            .unacknowledged, .providerReset, .upstreamsChanged, .policyChanged, .hostsChanged, .leasesChanged,
-            .redirected, .network, .nat64Prefixes, .timePassed:
+            .unacknowledged, .providerReset, .policyChanged, .hostsChanged, .leasesChanged, .redirected, .network,
+            .nat64Prefixes, .timePassed:
             break
         }
     }
@@ -87,34 +82,26 @@ final class FlightRecorder {
         guard records.scope == .all else { return }
         switch action {
         case .fetch(let id, let question, let upstream, let purpose):
-            begun(id, question, nameOfSource(Source(upstream)), isRefresh: purpose.isRefresh, now: now)
+            begun(id, question, word(of: Source(upstream), nameOfSource), isRefresh: purpose.isRefresh, now: now)
         case .shadow(let id, let question, let provider):
-            begun(id, question, nameOfSource(.provider(provider)), isRefresh: true, now: now)
+            begun(id, question, word(of: .provider(provider), nameOfSource), isRefresh: true, now: now)
         case .store(let question, let answer, let source, _):
-            var event = event(.stored, question.name, now: now)
-            event.type = question.type
-            event.outcome = word(answer.responseCode)
-            event.upstream = word(nameOfSource(source))
-            records.ofMainThread.record(event)
+            let event = FlightSlot(
+                .stored, atNanoseconds: nanoseconds(now), type: question.type, outcome: word(answer.responseCode),
+                upstream: word(of: source, nameOfSource))
+            ring.record(event, about: question.name)
         case .probeNews(.found(let target, let result)):
-            var event = event(.probeEnded, target.name, now: now)
-            event.address = target.address
-            event.outcome = word(result.verdict.rawValue)
             let times = [result.connectTime, result.handshakeTime].compactMap { $0 }.reduce(.zero, +)
-            event.microseconds = UInt32(clamping: times.microsecondsRoundedUp)
-            records.ofMainThread.record(event)
+            let event = FlightSlot(
+                .probeEnded, atNanoseconds: nanoseconds(now), microseconds: microseconds(times),
+                outcome: word(result.verdict.rawValue))
+            ring.record(event, address: target.address, about: target.name)
         case .forged(let evidence):
-            var event = event(.divergence, evidence.question.name, now: now)
-            event.type = evidence.question.type
-            event.address = evidence.mismatched.target.address
-            event.upstream = word(nameOfSource(evidence.mismatched.source))
-            records.ofMainThread.record(event)
+            diverged(
+                evidence.question, evidence.mismatched.target.address,
+                word(of: evidence.mismatched.source, nameOfSource), now: now)
         case .contradicted(let answer):
-            var event = event(.divergence, answer.question.name, now: now)
-            event.type = answer.question.type
-            event.address = answer.addresses.first
-            event.upstream = word(nameOfSource(answer.source))
-            records.ofMainThread.record(event)
+            diverged(answer.question, answer.addresses.first, word(of: answer.source, nameOfSource), now: now)
         case .reply, .replyExpired, .fail, .rearrange, .remove, .withdraw, .abandon, .awaitAsk, .probe, .probeNews,
             .portal:
             break
@@ -122,50 +109,54 @@ final class FlightRecorder {
     }
 
     func changed(_ provider: String, to state: ProviderState, now: Instant) {
-        var event = event(.providerChanged, nil, now: now)
-        event.upstream = word(provider)
-        event.outcome = word(state.rawValue)
-        records.ofMainThread.record(event)
+        ring.record(
+            FlightSlot(
+                .providerChanged, atNanoseconds: nanoseconds(now), outcome: word(state.rawValue),
+                upstream: word(provider)))
     }
 
-    private func begun(_ id: FetchID, _ question: Question, _ upstream: String, isRefresh: Bool, now: Instant) {
-        let upstream = word(upstream)
+    private func begun(_ id: FetchID, _ question: Question, _ upstream: FlightWord, isRefresh: Bool, now: Instant) {
         fetches[id] = Fetch(question: question, upstream: upstream, begunAt: now)
-        var event = event(isRefresh ? .refreshBegun : .fetchBegun, question.name, now: now)
-        event.type = question.type
-        event.upstream = upstream
-        records.ofMainThread.record(event)
+        let event = FlightSlot(
+            isRefresh ? .refreshBegun : .fetchBegun, atNanoseconds: nanoseconds(now), type: question.type,
+            upstream: upstream)
+        ring.record(event, about: question.name)
     }
 
     /// An abandoned fetch may still report its end, which is ignored here.
     private func ended(_ id: FetchID, _ outcome: @autoclosure () -> FlightWord, now: Instant) {
         guard let fetch = fetches.removeValue(forKey: id) else { return }
-        var event = event(.fetchEnded, fetch.question.name, now: now)
-        event.type = fetch.question.type
-        event.upstream = fetch.upstream
-        event.outcome = outcome()
-        event.microseconds = UInt32(clamping: fetch.begunAt.duration(to: now).microsecondsRoundedUp)
-        records.ofMainThread.record(event)
+        let event = FlightSlot(
+            .fetchEnded, atNanoseconds: nanoseconds(now), type: fetch.question.type,
+            microseconds: microseconds(fetch.begunAt.duration(to: now)), outcome: outcome(), upstream: fetch.upstream)
+        ring.record(event, about: fetch.question.name)
     }
 
-    func settingsReloaded(now: Instant) { note(.settingsReloaded, "", now: now) }
-
-    private func note(_ kind: FlightEvent.Kind, _ outcome: String, now: Instant) {
-        var event = event(kind, nil, now: now)
-        event.outcome = word(outcome)
-        records.ofMainThread.record(event)
+    private func diverged(_ question: Question, _ address: Address?, _ source: FlightWord, now: Instant) {
+        let event = FlightSlot(
+            .divergence, atNanoseconds: nanoseconds(now), type: question.type, upstream: source)
+        ring.record(event, address: address, about: question.name)
     }
 
-    private func event(_ kind: FlightEvent.Kind, _ name: Name?, now: Instant) -> FlightEvent {
-        var event = FlightEvent(kind, nanoseconds: Clock.nanosecondsSinceBoot(now))
-        event.name = name
-        return event
+    func settingsReloaded(now: Instant) {
+        ring.record(FlightSlot(.settingsReloaded, atNanoseconds: nanoseconds(now)))
     }
+
+    private func nanoseconds(_ now: Instant) -> UInt64 { Clock.nanosecondsSinceBoot(now) }
+
+    private func microseconds(_ duration: Duration) -> UInt32 { UInt32(clamping: duration.microsecondsRoundedUp) }
 
     /// Rules may have more names than the string table has places: some are left to providers and results.
     private func word(of rule: BlockingRule) -> FlightWord {
         let isFull = wordOfText.count >= FlightStrings.capacity / 2 && wordOfText[rule.text] == nil
         return word(isFull ? "rule" : rule.text)
+    }
+
+    private func word(of source: Source, _ nameOfSource: (Source) -> String) -> FlightWord {
+        if let known = wordOfSource[source] { return known }
+        let new = word(nameOfSource(source))
+        if new != .none { wordOfSource[source] = new }
+        return new
     }
 
     private func word(_ code: ResponseCode) -> FlightWord {

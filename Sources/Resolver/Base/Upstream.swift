@@ -1,5 +1,7 @@
 // The upstreams that can be asked, and the sources of answers.
 
+import DNSWire
+
 package enum Upstream: Hashable, Sendable {
     case provider(ProviderID)
     /// One of the operator's nameservers, or those of a link.
@@ -47,6 +49,15 @@ package enum Source: Hashable, Sendable {
         case .provider(let id): .provider(id)
         case .nameserver(let id): .nameserver(id)
         case .system, .local, .fallback: nil
+        }
+    }
+
+    /// Few sources have the number of another one.
+    package func _rawHashValue(seed: Int) -> Int {
+        switch self {
+        case .provider(let id): QuickHash.value(of: UInt64(id.number), seed: seed)
+        case .nameserver(let id): QuickHash.value(of: UInt64(id.number), seed: ~seed)
+        case .system, .local, .fallback: ~seed
         }
     }
 

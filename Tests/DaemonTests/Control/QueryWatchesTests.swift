@@ -19,11 +19,9 @@ struct QueryWatchesTests {
     }
 
     private func record(_ kind: FlightEvent.Kind, _ name: String) {
-        var event = FlightEvent(kind, nanoseconds: Clock.nanosecondsSinceBoot(start))
-        event.name = Name(name)
-        event.type = .a
-        event.address = .v4(0x7F00_0001)
-        records.rings[0].record(event)
+        records.rings[0].record(
+            FlightSlot(kind, atNanoseconds: Clock.nanosecondsSinceBoot(start), type: .a),
+            address: .v4(0x7F00_0001), about: Name(name))
     }
 
     private func text(_ stream: ControlStream) -> String { String(decoding: stream.unsent, as: UTF8.self) }
