@@ -12,17 +12,26 @@ package struct ClientReplies: ~Copyable {
         self.streams = streams
     }
 
-    /// Sends a reply, a datagram with the next `flush`. An empty message ends the question without a reply, which a
-    /// connection counts as in flight until then.
+    /// Sends the reply that `write` outputs, a datagram with the next `flush`. Sends nothing if it outputs nothing.
     ///
+    /// - Parameter limitBytes: the most that the reply may have, such as `Query.replyLimitBytes`.
     /// - Returns: false if the client has gone.
-    package mutating func send(_ message: [UInt8], along path: ReplyPath, now: Instant) -> Bool {
+    package mutating func send(
+        along path: ReplyPath, limitBytes: Int, now: Instant, _ write: (inout OutputSpan<UInt8>) -> Void
+    ) -> Bool {
         switch path {
         case .datagram(let socket, let peer, let askedAddress):
-            if !message.isEmpty { datagrams.add(message.span, to: peer, from: askedAddress, through: socket) }
+            datagrams.add(to: peer, from: askedAddress, through: socket, write)
             return true
-        case .connection(let id): return streams.send(message, to: id, now: now)
+        case .connection(let id):
+            let message = Reply.message(limitBytes: limitBytes, write)
+            return message.isEmpty || streams.send(message, to: id, now: now)
         }
+    }
+
+    /// Ends a question without a reply, which a connection counts as in flight until then.
+    package func dismiss(_ path: ReplyPath, now: Instant) {
+        if case .connection(let id) = path { _ = streams.send([], to: id, now: now) }
     }
 
     /// Sends the queued datagrams. To be called before the loop sleeps.

@@ -5,54 +5,41 @@ import LinuxIO
 import Resolver
 import Serving
 
-/// A client that waits for a lookup.
-struct Client {
-    private(set) var query: Query
+/// A client's question that the listeners have handed over.
+final class Client {
+    let query: Query
     let packet: [UInt8]
     let path: ReplyPath
     let address: Address
     let askedAt: Instant
-    /// The clients with the same answers.
-    let group: ClientGroup
     /// The question, with the name in the client's letter case.
-    private(set) var question: Question
-}
+    let question: Question
 
-extension Client {
-    init(_ handover: Handover, in group: ClientGroup) {
-        query = handover.query
+    /// - Parameters:
+    ///   - query: the query, with the bits that count for the answer.
+    ///   - question: the query's question.
+    init(_ handover: Handover, _ query: Query, _ question: Question) {
+        (self.query, self.question) = (query, question)
         packet = handover.packet
-        question = handover.query.question(in: handover.packet.span, from: group)
         path = handover.path
         address = handover.client
         askedAt = handover.receivedAt
-        self.group = group
     }
 
-    mutating func dropDNSSEC() {
-        query.dropDNSSEC()
-        question = Question(question.name, question.type, from: group)
+    /// Writes the reply message, truncated to whole records if it is too long.
+    @_lifetime(output: copy output)
+    func write(_ answer: RenderedAnswer, _ extendedError: ExtendedError?, into output: inout OutputSpan<UInt8>) {
+        let packet = packet
+        Reply.write(
+            Reply.Body(answer), to: query, in: packet.span, ageSeconds: 0, limit: query.replyLimitBytes,
+            extendedError: extendedError, into: &output)
     }
 
-    /// Returns the bytes that `write` outputs, at most as many as the reply may have.
-    func message(_ write: (inout OutputSpan<UInt8>) -> Void) -> [UInt8] {
-        Reply.message(limitBytes: query.replyLimitBytes, write)
-    }
-
-    /// Returns the reply message, truncated to whole records if it is too long.
-    func reply(_ answer: RenderedAnswer, _ extendedError: ExtendedError?) -> [UInt8] {
-        message { output in
-            Reply.write(
-                Reply.Body(answer), to: query, in: packet.span, ageSeconds: 0, limit: query.replyLimitBytes,
-                extendedError: extendedError, into: &output)
-        }
-    }
-
-    /// Returns a reply without records, with the extended error if the client sent OPT.
-    func failure(_ extendedError: ExtendedError, _ code: ResponseCode = .serverFailure) -> [UInt8] {
-        message { output in
-            Reply.write(code: code, to: query, in: packet.span, extendedError: extendedError, into: &output)
-        }
+    /// Writes a reply without records, with the extended error if the client sent OPT.
+    @_lifetime(output: copy output)
+    func write(_ code: ResponseCode, _ extendedError: ExtendedError, into output: inout OutputSpan<UInt8>) {
+        let packet = packet
+        Reply.write(code: code, to: query, in: packet.span, extendedError: extendedError, into: &output)
     }
 }
 

@@ -114,6 +114,7 @@ extension ResolvingLoop {
             outcome = lookUp(packet, from: address, query, now: now, into: &output)
             count = unsafe output.finalize(for: buffer)
         }
+        report(outcome, now: now)
         do throws(UpstreamReplyError) {
             switch outcome {
             case nil, .miss: return nil

@@ -210,8 +210,7 @@ final class ResolvingLoop: TimedPart {
         case .due(let question): handle(.prefetchDue(question), now: now)
         case .servedAgain(let question): handle(.servedAgain(question), now: now)
         case .asked(let handover):
-            let group = fastPath.group(of: handover.client, hidesSubnet: handover.query.hidesSubnet)
-            let client = carried(Client(handover, in: group), now: now)
+            let client = client(of: handover, now: now)
             if answeredFromCache(client, now: now) {
                 counted.questionsTaken += 1
             } else {
@@ -222,14 +221,17 @@ final class ResolvingLoop: TimedPart {
 
     func group(of client: Address) -> ClientGroup { fastPath.group(of: client) }
 
-    /// Returns the client without the bits that no upstream of its name carries: it gets the answer that clients
-    /// without these bits share.
-    private func carried(_ client: Client, now: Instant) -> Client {
-        guard !client.query.dnssec.isEmpty else { return client }
-        guard inPlace({ $0.carriedBits(of: client.question, now: now) }).isEmpty else { return client }
-        var client = client
-        client.dropDNSSEC()
-        return client
+    /// Returns the client, with its query without the bits that no upstream of its name carries: it gets the answer
+    /// that clients without these bits share.
+    private func client(of handover: Handover, now: Instant) -> Client {
+        var query = handover.query
+        let group = fastPath.group(of: handover.client, hidesSubnet: query.hidesSubnet)
+        let question = query.question(in: handover.packet.span, from: group)
+        guard !query.dnssec.isEmpty, inPlace({ $0.carriedBits(of: question, now: now) }).isEmpty else {
+            return Client(handover, query, question)
+        }
+        query.dropDNSSEC()
+        return Client(handover, query, question.withoutDNSSEC)
     }
 
     /// Answers waiting clients from the cache after another partition came into use.
@@ -242,7 +244,7 @@ final class ResolvingLoop: TimedPart {
     /// Answers from the cache if an answer arrived while the question was in the mailbox; a fetch would be redundant.
     private func answeredFromCache(_ client: Client, now: Instant) -> Bool {
         var found: FastPath.Outcome?
-        let message = client.message { output in
+        let isSent = replies.send(along: client.path, limitBytes: client.query.replyLimitBytes, now: now) { output in
             // Reuses the parsed query; the query is not counted again.
             found = lookUp(client.packet, from: client.address, client.query, now: now, into: &output)
         }
@@ -251,11 +253,12 @@ final class ResolvingLoop: TimedPart {
         case .answered(let given), .answeredAndDue(let given, _), .answeredAwaited(let given, _): code = given
         case nil, .local, .refused, .limited, .dropped, .miss: return false
         }
-        answer(client, with: message, code, from: .cache, now: now)
+        report(found, now: now)
+        count(client, isSent: isSent, code, from: .cache, now: now)
         return true
     }
 
-    /// Asks the fast path, and reports a due or awaited answer to the resolver.
+    /// Asks the fast path. The caller passes the outcome to `report`.
     ///
     /// - Parameter query: nil: the packet is not parsed yet, and may have a reply as long as over TCP.
     @_lifetime(output: copy output)
@@ -264,20 +267,21 @@ final class ResolvingLoop: TimedPart {
         into output: inout OutputSpan<UInt8>
     ) -> FastPath.Outcome {
         let milliseconds = Clock.millisecondsSinceBoot(now)
-        let outcome: FastPath.Outcome
         if let query {
-            outcome = fastPath.respond(
+            return fastPath.respond(
                 to: query, in: packet.span, from: client, nowMilliseconds: milliseconds, into: &output)
-        } else {
-            outcome = fastPath.respond(
-                to: packet.span, from: client, over: .tcp, nowMilliseconds: milliseconds, into: &output)
         }
+        return fastPath.respond(
+            to: packet.span, from: client, over: .tcp, nowMilliseconds: milliseconds, into: &output)
+    }
+
+    /// Reports a due or awaited answer of the fast path to the resolver.
+    func report(_ outcome: FastPath.Outcome?, now: Instant) {
         switch outcome {
         case .answeredAndDue(_, let question): handle(.prefetchDue(question), now: now)
         case .answeredAwaited(_, let question): handle(.servedAgain(question), now: now)
-        case .answered, .local, .refused, .limited, .dropped, .miss: break
+        case nil, .answered, .local, .refused, .limited, .dropped, .miss: break
         }
-        return outcome
     }
 
     private func asked(_ client: Client, now: Instant) {
@@ -285,7 +289,7 @@ final class ResolvingLoop: TimedPart {
         let question = client.question
         // The daemon's own check query came back: the system resolver forwards to this daemon. No client has asked.
         if upstreams.system.clientAsked(question, now: now) {
-            _ = replies.send([], along: client.path, now: now)
+            replies.dismiss(client.path, now: now)
             counted.returnedChecks[client.query.transport, default: 0] += 1
             return
         }
@@ -394,14 +398,18 @@ final class ResolvingLoop: TimedPart {
         _ client: Client, _ answer: Answer, from source: FlightEvent.Source, by rule: BlockingRule? = nil, now: Instant
     ) {
         addressSets.take(client.question, answer, isCached: false, now: now)
-        let message = client.reply(answers.rendered(answer, client.question), answer.remark)
-        self.answer(client, with: message, answer.responseCode, answer.remark, from: source, by: rule, now: now)
+        let rendered = answers.rendered(answer, client.question)
+        self.answer(client, answer.responseCode, answer.remark, from: source, by: rule, now: now) { output in
+            client.write(rendered, answer.remark, into: &output)
+        }
     }
 
     func reply(_ client: Client, _ expired: ExpiredAnswer, _ cause: StaleCause, now: Instant) {
-        let message = client.reply(expired.answer, expired.extendedError)
         let isSent = answer(
-            client, with: message, expired.answer.responseCode, expired.extendedError, from: .stale, now: now)
+            client, expired.answer.responseCode, expired.extendedError, from: .stale, now: now
+        ) { output in
+            client.write(expired.answer, expired.extendedError, into: &output)
+        }
         addressSets.take(client.question, expired.answer, now: now)
         if isSent { counted.answeredStale(because: cause) }
     }
@@ -411,21 +419,34 @@ final class ResolvingLoop: TimedPart {
     ) {
         let isRefused = code == .refused
         answer(
-            client, with: client.failure(extendedError, code), code, extendedError,
-            from: isRefused ? .refused : .failure,
-            by: isRefused ? inPlace { $0.blockingRule(of: client.question) } : nil, now: now)
+            client, code, extendedError, from: isRefused ? .refused : .failure,
+            by: isRefused ? inPlace { $0.blockingRule(of: client.question) } : nil, now: now
+        ) { output in
+            client.write(code, extendedError, into: &output)
+        }
     }
 
-    /// Sends and counts a reply of the slow path; the stream server counts its own replies. Returns false if the client
-    /// of a stream has gone.
+    /// Sends and counts the reply that `write` outputs. Returns false if the client of a stream has gone.
     ///
     /// - Parameter rule: what blocked the name; then that is the source.
     @discardableResult
     private func answer(
-        _ client: Client, with message: [UInt8], _ code: ResponseCode, _ extendedError: ExtendedError? = nil,
+        _ client: Client, _ code: ResponseCode, _ extendedError: ExtendedError? = nil,
+        from source: FlightEvent.Source, by rule: BlockingRule? = nil, now: Instant,
+        _ write: (inout OutputSpan<UInt8>) -> Void
+    ) -> Bool {
+        let isSent = replies.send(
+            along: client.path, limitBytes: client.query.replyLimitBytes, now: now, write)
+        return count(client, isSent: isSent, code, extendedError, from: source, by: rule, now: now)
+    }
+
+    /// Counts a reply of the slow path; the stream server counts its own replies. Returns `isSent`.
+    @discardableResult
+    private func count(
+        _ client: Client, isSent: Bool, _ code: ResponseCode, _ extendedError: ExtendedError? = nil,
         from source: FlightEvent.Source, by rule: BlockingRule? = nil, now: Instant
     ) -> Bool {
-        guard replies.send(message, along: client.path, now: now) else {
+        guard isSent else {
             recorder.dropped(client, "gone", now: now)
             counted.tally[.droppedGone] += 1
             return false
@@ -439,14 +460,16 @@ final class ResolvingLoop: TimedPart {
     /// Explanations are for loopback clients only, because they tell what this machine asks.
     private func explain(_ why: WhyQuestion, to client: Client, now: Instant) {
         guard client.address.isLoopback else {
-            let refusal = client.failure(.onlyHere, .refused)
-            answer(client, with: refusal, .refused, .onlyHere, from: .refused, now: now)
+            answer(client, .refused, .onlyHere, from: .refused, now: now) { output in
+                client.write(.refused, .onlyHere, into: &output)
+            }
             return
         }
         do throws(UnexplainedReason) {
             let text = try explained(why, to: client.question, now: now)
-            let message = client.reply(RenderedAnswer(text, to: client.question), nil)
-            answer(client, with: message, .noError, from: .local, now: now)
+            answer(client, .noError, from: .local, now: now) { output in
+                client.write(RenderedAnswer(text, to: client.question), nil, into: &output)
+            }
         } catch {
             fail(client, error.failure.0, error.failure.1, now: now)
         }

@@ -43,21 +43,24 @@ import Glibc
         unsafe bytes.deallocate()
     }
 
-    /// Queues a reply. A full queue is sent at once.
+    /// Queues the reply that `write` outputs, at most `replyBytes`; none if it outputs nothing. A full queue is sent at
+    /// once.
     ///
     /// - Parameter askedAddress: the result of `DatagramBatch.askedAddress` for the question.
     package mutating func add(
-        _ reply: Span<UInt8>, to peer: SocketAddress, from askedAddress: [UInt8], through socket: DatagramSocket
+        to peer: SocketAddress, from askedAddress: [UInt8], through socket: DatagramSocket,
+        _ write: (inout OutputSpan<UInt8>) -> Void
     ) {
-        precondition(reply.count <= replyBytes, "a reply over UDP is limited")
         if queued == DatagramReplies.capacity || self.socket !== socket { send() }
         self.socket = socket
         let vector = unsafe vectors + queued
         let slot = unsafe bytes + queued * replyBytes
-        unsafe reply.withUnsafeBufferPointer { source in
-            if let start = source.baseAddress { unsafe slot.update(from: start, count: source.count) }
-        }
-        unsafe vector.pointee = clinux_vector(bytes: slot, count: reply.count)
+        let room = unsafe UnsafeMutableBufferPointer(start: slot, count: replyBytes)
+        var output = unsafe OutputSpan(buffer: room, initializedCount: 0)
+        write(&output)
+        let count = unsafe output.finalize(for: room)
+        guard count > 0 else { return }
+        unsafe vector.pointee = clinux_vector(bytes: slot, count: count)
         unsafe peers[queued] = peer.kernel
         var header = unsafe clinux_header()
         unsafe header.address = UnsafeMutableRawPointer(peers + queued)

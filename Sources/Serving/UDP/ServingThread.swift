@@ -111,13 +111,12 @@ struct ServingThread: ~Copyable {
     private mutating func refuse(_ handover: Handover) {
         guard case .datagram(let socket, let peer, let askedAddress) = handover.path else { return }
         tally[.handedOver] -= 1
-        let message = Reply.message(limitBytes: handover.query.replyLimitBytes) { output in
+        refusals.add(to: peer, from: askedAddress, through: socket) { output in
             Reply.write(
                 code: .serverFailure, to: handover.query, in: handover.packet.span, extendedError: .notReady,
                 into: &output)
         }
         let outcome: ServedQuery
-        refusals.add(message.span, to: peer, from: askedAddress, through: socket)
         refusals.send()
         if refusals.takeUnsent() == 0 {
             tally.add(.failureResponses)
