@@ -38,5 +38,5 @@ package enum UpstreamOutput {
 
 package protocol UpstreamOutbox: AnyObject {
     /// May be called at any time: in a call, at a deadline, or when a descriptor is ready.
-    func report(_ output: UpstreamOutput)
+    func report(_ output: consuming UpstreamOutput)
 }

@@ -10,11 +10,14 @@ final class Handovers {
 
     init(_ mailbox: Mailbox<Notice>, _ loop: EventLoop) throws(SystemError) {
         self.mailbox = mailbox
-        _ = try loop.watch(mailbox.descriptor, for: .readable) { [unowned self] _ in notices += self.mailbox.takeAll() }
+        _ = try loop.watch(mailbox.descriptor, for: .readable) { [unowned self] _ in
+            let new = self.mailbox.takeAll()
+            if notices.isEmpty { notices = new } else { notices += new }
+        }
     }
 
     func takeAll(_ handle: (Notice) -> Void) {
-        defer { notices.removeAll(keepingCapacity: true) }
-        for notice in notices { handle(notice) }
+        guard !notices.isEmpty else { return }
+        for notice in exchange(&notices, with: []) { handle(notice) }
     }
 }

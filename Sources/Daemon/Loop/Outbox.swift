@@ -64,14 +64,15 @@ extension Event {
 /// A part keeps the outbox and writes to it whenever it has something to report: in a call, at a deadline, or when a
 /// descriptor is ready.
 final class Outbox {
-    private var outputs: [Output] = []
+    /// The outputs in order. A taken one is nil, because outputs are moved out, not copied.
+    private var outputs: [Output?] = []
     /// Outputs before this index are taken.
     private var next = 0
     private var changes: Set<Change> = []
 
     var isEmpty: Bool { outputs.isEmpty }
 
-    func put(_ output: Output) { outputs.append(output) }
+    func put(_ output: consuming Output) { outputs.append(consume output) }
 
     func log(_ event: LogEvent) { outputs.append(.log(event)) }
 
@@ -82,7 +83,7 @@ final class Outbox {
     /// Takes the oldest output. Taken one by one, outputs keep their order also when carrying one out takes others.
     func take() -> Output? {
         guard next < outputs.count else { return nil }
-        let output = outputs[next]
+        let output = outputs[next].take()
         next += 1
         if case .changed(let change) = output { changes.remove(change) }
         if next == outputs.count {
@@ -106,5 +107,5 @@ final class Outbox {
 }
 
 extension Outbox: UpstreamOutbox {
-    func report(_ output: UpstreamOutput) { put(.upstream(output)) }
+    func report(_ output: consuming UpstreamOutput) { put(.upstream(consume output)) }
 }

@@ -131,8 +131,9 @@ final class ResolvingLoop: TimedPart {
         recorder.note(event, now: now)
         timer.changed()
         resolver.handle(event, now: now, cache: &answers, actions: &actions)
-        for action in actions { perform(action, now: now) }
-        actions.removeAll(keepingCapacity: true)
+        // Taken from the end of the reversed array, an action is moved, not copied.
+        if actions.count > 1 { actions.reverse() }
+        while let action = actions.popLast() { perform(action, now: now) }
         spareActions = actions
     }
 

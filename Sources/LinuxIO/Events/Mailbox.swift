@@ -55,7 +55,9 @@ package final class Mailbox<Message: Sendable>: Sendable {
         // wake-up. In the other order its signal would be lost.
         var count: UInt64 = 0
         _ = unsafe read(wakeUp.raw, &count, MemoryLayout<UInt64>.size)
-        return messages.withLock { exchange(&$0, with: []) }
+        var taken: [Message] = []
+        messages.withLock { swap(&$0, &taken) }
+        return taken
     }
 
     /// Cannot fail: each wake-up adds 1, and the counter's limit is 2^64 - 2.
