@@ -108,14 +108,16 @@ package struct RenderedAnswer: Equatable, Sendable {
             guard body.count + owner.count + 10 + record.data.count <= maxBodyBytes, record.data.count <= 0xFFFF else {
                 return false
             }
-            body += owner
-            body.appendBigEndian(record.type.rawValue)
-            body.appendBigEndian(recordClass)
-            ttlOffsets.append(UInt16(body.count))
-            body.appendBigEndian(record.ttlSeconds)
-            body.appendBigEndian(UInt16(record.data.count))
-            if record.type == .cname { remember(Name(unchecked: record.data), at: bodyOffset + body.count) }
-            body += record.data
+            let head = UInt64(record.type.rawValue) << 48 | UInt64(recordClass) << 32 | UInt64(record.ttlSeconds)
+            body.append(addingCapacity: owner.count + 10 + record.data.count) { output in
+                output.append(owner.span)
+                output.appendBigEndian(head)
+                output.appendBigEndian(UInt16(record.data.count))
+                output.append(record.data.span)
+            }
+            let dataOffset = body.count - record.data.count
+            ttlOffsets.append(UInt16(dataOffset - 6))
+            if record.type == .cname { remember(Name(unchecked: record.data), at: bodyOffset + dataOffset) }
             return true
         }
 

@@ -12,7 +12,19 @@ struct CachedAnswers: KnownAnswers {
     let serving: ServingState
     /// Cache keys of the other known networks, the latest first.
     var otherNetworks: [Partition] = []
-    private var lastRendered: (question: Question, answer: Answer, rendered: RenderedAnswer)?
+    private var lastRendered: Rendered?
+
+    /// A rendered answer and what it was rendered from. An object, so that a comparison copies nothing.
+    private final class Rendered {
+        let question: Question
+        let answer: Answer
+        let rendered: RenderedAnswer
+
+        init(_ answer: Answer, to question: Question) {
+            (self.answer, self.question) = (answer, question)
+            rendered = RenderedAnswer(answer, to: question)
+        }
+    }
 
     init(_ cache: AnswerCache, _ serving: ServingState) {
         self.cache = cache
@@ -119,9 +131,9 @@ struct CachedAnswers: KnownAnswers {
     /// Returns the rendered answer, reusing the last one: clients that wait for the same question share it.
     mutating func rendered(_ answer: Answer, _ question: Question) -> RenderedAnswer {
         if let last = lastRendered, last.question == question, last.answer == answer { return last.rendered }
-        let rendered = RenderedAnswer(answer, to: question)
-        lastRendered = (question, answer, rendered)
-        return rendered
+        let new = Rendered(answer, to: question)
+        lastRendered = new
+        return new.rendered
     }
 }
 

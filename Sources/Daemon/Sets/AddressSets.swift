@@ -25,6 +25,8 @@ final class AddressSets: TimedPart {
     private var cache: AnswerCache?
     private var path = ""
     private var elements = SetElements() { didSet { timer.changed() } }
+    /// Whether a rule wants a set. A value, because each answer reads it.
+    private(set) var isOn = false
     private var connection: PacketSocket? { didSet { timer.changed() } }
     private var registration: EventLoop.Registration?
     /// When to connect; only without a connection.
@@ -43,7 +45,6 @@ final class AddressSets: TimedPart {
 
     init(loop: EventLoop, outbox: Outbox) { (self.loop, self.outbox) = (loop, outbox) }
 
-    var isOn: Bool { !elements.sets.isEmpty }
     var sets: [AddressSet] { elements.sets }
     var counts: SetElements.Counts { elements.counts }
     var waitingCount: Int { elements.waitingCount }
@@ -62,6 +63,7 @@ final class AddressSets: TimedPart {
         guard isOther else { return refill() }
         disconnect()
         elements.configure(rules.addressSets)
+        isOn = !elements.sets.isEmpty
         loggedStates = loggedStates.filter { elements.sets.contains($0.key) }
         loggedReasons = [:]
         (helperFault, pause, nextAttempt) = (nil, AddressSets.firstPause, isOn ? now : nil)
