@@ -37,16 +37,21 @@ package final class Timetable {
 
     /// Bound of the parts: the bits of the marks.
     package static let maxParts = UInt64.bitWidth
+    /// The deadline of a part that has none.
+    private static let never = Int64.max
 
     private let parts: [any TimedPart]
-    private var deadlines: [Instant?]
+    /// The deadlines by place, in nanoseconds since boot, which are quick to search.
+    private var deadlines: [Int64]
+    /// The least of `deadlines`.
+    private var earliest = Timetable.never
     private let changes = Changes()
 
     /// - Parameter parts: at most `maxParts`. Those that are due together have their turn in this order.
     package init(_ parts: [any TimedPart]) {
         precondition(parts.count <= Timetable.maxParts, "a timetable has too many parts")
         self.parts = parts
-        deadlines = parts.map { _ in nil }
+        deadlines = parts.map { _ in Timetable.never }
         for (place, part) in parts.enumerated() { part.timer.begin(changes, place) }
         readChanged()
     }
@@ -54,23 +59,21 @@ package final class Timetable {
     /// The earliest deadline of all parts.
     package var nextDeadline: Instant? {
         readChanged()
-        var earliest: Instant?
         for place in parts.indices {
             assert(
-                parts[place].nextDeadline == deadlines[place],
+                Timetable.nanoseconds(parts[place].nextDeadline) == deadlines[place],
                 "\(type(of: parts[place])) has not told its timer of another deadline")
-            earliest = Instant.earliest(earliest, deadlines[place])
         }
-        return earliest
+        return earliest == Timetable.never ? nil : Instant(nanoseconds: earliest)
     }
 
     /// Calls the parts that are due. Returns at once if no deadline read so far has passed. `nextDeadline` reads those
     /// that have changed since, before the loop sleeps.
     package func timePassed(now: Instant) {
-        guard deadlines.contains(where: { $0.map { $0 <= now } ?? false }) else { return }
+        guard earliest <= now.nanoseconds else { return }
         for place in parts.indices {
             readChanged()
-            guard let deadline = deadlines[place], deadline <= now else { continue }
+            guard deadlines[place] <= now.nanoseconds else { continue }
             parts[place].timePassed(now: now)
             changes.marks |= 1 << UInt64(place)
         }
@@ -79,9 +82,23 @@ package final class Timetable {
     private func readChanged() {
         while changes.marks != 0 {
             let place = changes.marks.trailingZeroBitCount
-            deadlines[place] = parts[place].nextDeadline
+            set(Timetable.nanoseconds(parts[place].nextDeadline), for: place)
             // After the reading: a part that reads a value in place seems to change it.
             changes.marks &= ~(1 << UInt64(place))
         }
     }
+
+    private func set(_ deadline: Int64, for place: Int) {
+        let former = deadlines[place]
+        deadlines[place] = deadline
+        if deadline <= earliest {
+            earliest = deadline
+        } else if former == earliest {
+            var least = deadline
+            for other in deadlines where other < least { least = other }
+            earliest = least
+        }
+    }
+
+    private static func nanoseconds(_ deadline: Instant?) -> Int64 { deadline.map(\.nanoseconds) ?? never }
 }
