@@ -22,6 +22,9 @@ final class KernelTables {
     private(set) var latest: NetworkTables
     /// Number of evaluations in which the routes or local addresses differed from those of the previous evaluation.
     private(set) var routeChanges = 0
+    /// Whether a router has advertised NAT64 prefixes, expired ones included. A value, because each turn of the loop
+    /// reads it.
+    private(set) var hasAdvertisedPrefixes: Bool
 
     /// Longest pause between two evaluations. Up to this bound, a pause limits evaluations to a fifth of this thread's
     /// time.
@@ -34,6 +37,7 @@ final class KernelTables {
         self.timer = timer
         routes = try RouteWatch()
         latest = routes.tables
+        hasAdvertisedPrefixes = !routes.nat64Prefixes.isEmpty
         _ = try loop.watch(routes.descriptor, for: .readable) { [unowned self] _ in hasNews = true }
     }
 
@@ -56,9 +60,6 @@ final class KernelTables {
         pause = min(now.duration(to: Clock.now()) * KernelTables.pauseFactor, KernelTables.longestPause)
     }
 
-    /// Whether a router has advertised NAT64 prefixes, expired ones included.
-    var hasAdvertisedPrefixes: Bool { !routes.nat64Prefixes.isEmpty }
-
     /// The NAT64 prefixes from router advertisements (RFC 8781) that have not expired.
     func advertisedPrefixes(now: Instant) -> [NAT64Prefix] {
         routes.nat64Prefixes.filter { $0.end > now }.map(\.prefix)
@@ -70,6 +71,7 @@ final class KernelTables {
         do throws(SystemError) {
             retryAt = nil
             if try routes.takeChanges() { hasChanges = true }
+            hasAdvertisedPrefixes = !routes.nat64Prefixes.isEmpty
         } catch {
             retryAt = now + KernelTables.retryPause
         }

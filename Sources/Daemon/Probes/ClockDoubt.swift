@@ -35,6 +35,9 @@ struct ClockDoubt {
         last = (now, wallMilliseconds)
     }
 
+    /// Whether a second has passed since the last reading.
+    func isDue(_ now: Instant) -> Bool { last.map { $0.now + .seconds(1) <= now } ?? true }
+
     /// True if the wall clock is unreliable, or if it was never read.
     func isDoubtful(now: Instant) -> Bool {
         guard let last, last.wallMilliseconds >= releasedAtMilliseconds else { return true }

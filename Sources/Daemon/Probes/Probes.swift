@@ -56,8 +56,11 @@ package final class Probes: TimedPart {
         }
     }
 
-    /// Notices that the wall clock was set. Call it in each turn of the loop.
-    func readClock(now: Instant) { doubt.read(wallMilliseconds: wallMilliseconds(), now: now) }
+    /// Notices that the wall clock was set. Call it in each turn of the loop; it reads the clock once a second.
+    func readClock(now: Instant) {
+        guard doubt.isDue(now) else { return }
+        doubt.read(wallMilliseconds: wallMilliseconds(), now: now)
+    }
 
     /// Ends probes that have timed out.
     package func timePassed(now: Instant) {

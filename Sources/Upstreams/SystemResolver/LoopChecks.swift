@@ -64,6 +64,7 @@ struct LoopChecks: Sendable {
     /// RFC 6761 section 6.5 has resolvers treat "example" like any name. ("invalid" and "test" are answered by
     /// systemd-resolved or unbound themselves, so a loop through these would stay hidden.)
     private static let suffix = "httpdnsd-loop.example"
+    private static let zone = Name(suffix)
 
     /// Servers that clients' questions may be sent to.
     var askable: [Nameserver] { servers.filter { $0.standing == .asked }.map(\.server) }
@@ -87,8 +88,8 @@ struct LoopChecks: Sendable {
         return checkAll(now: now, randomness: &randomness)
     }
 
-    /// Whether a token that a server has got is valid.
-    func isChecking(_ now: Instant) -> Bool { servers.contains { $0.isChecked(now) } }
+    /// Whether the name may have a token.
+    static func mayHaveToken(_ name: Name) -> Bool { zone.map { name.isWithin($0) } ?? true }
 
     /// Whether a client can know the question only from one of the servers. Such a token gets no reply.
     func isToken(_ question: Question, now: Instant) -> Bool { serverOfToken(question, now: now) != nil }

@@ -125,7 +125,7 @@ package final class SystemFetches: TimedPart {
     /// - Returns: true for a check question of the daemon, which a client can only know from one of its servers. It
     ///   gets no answer then.
     package func clientAsked(_ question: Question, now: Instant) -> Bool {
-        guard loopChecks.isChecking(now) || !awaited.isEmpty else { return false }
+        guard !awaited.isEmpty || LoopChecks.mayHaveToken(question.name) else { return false }
         let question = question.withoutDNSSEC
         // Read first: a mutating call changes the timer.
         if loopChecks.isToken(question, now: now),
