@@ -79,6 +79,9 @@ struct ByteCursor: ~Escapable {
 
     var isAtEnd: Bool { offset >= end }
 
+    /// The number of bytes that follow.
+    var remaining: Int { max(0, end - offset) }
+
     func malformed(_ reason: MalformedMessage.Reason) -> MalformedMessage {
         MalformedMessage(offset: offset, reason: reason)
     }
@@ -107,7 +110,8 @@ struct ByteCursor: ~Escapable {
     @_lifetime(self: copy self)
     mutating func append(_ count: Int, to output: inout [UInt8]) throws(MalformedMessage) {
         try require(count)
-        for at in offset..<(offset + count) { output.append(message[at]) }
+        let bytes = message.extracting(offset..<(offset + count))
+        output.append(addingCapacity: count) { $0.append(bytes) }
         offset += count
     }
 
@@ -132,6 +136,11 @@ struct ByteCursor: ~Escapable {
             offset += 2
             return first
         }
+        // The owner of an OPT record.
+        if offset < end, message[offset] == 0 {
+            offset += 1
+            return .root
+        }
         let start = offset
         var wire: [UInt8] = []
         wire.reserveCapacity(ByteCursor.usualNameBytes)
@@ -147,7 +156,8 @@ struct ByteCursor: ~Escapable {
                 guard at + 1 + length <= limit else { throw malformed(.cut) }
                 // The root label's byte must still fit after this label.
                 guard wire.count + 1 + length < Name.maxWireBytes || length == 0 else { throw malformed(.nameLength) }
-                for index in at...(at + length) { wire.append(message[index]) }
+                let label = message.extracting(at..<(at + 1 + length))
+                wire.append(addingCapacity: 1 + length) { $0.append(label) }
                 at += 1 + length
                 guard length == 0 else { continue }
                 if pointers == 0 { offset = at }
@@ -168,6 +178,19 @@ struct ByteCursor: ~Escapable {
             default: throw malformed(.labelKind)
             }
         }
+    }
+
+    /// Advances past a name that is written as this one: uncompressed, and in the same letter case.
+    ///
+    /// - Returns: false if something else follows; the cursor does not move.
+    @_lifetime(self: copy self)
+    mutating func skip(_ name: Name) -> Bool {
+        let wire = name.wire.span
+        guard wire.count <= end - offset else { return false }
+        for index in wire.indices where message[offset + index] != wire[index] { return false }
+        if offset == Header.byteCount { first = name }
+        offset += wire.count
+        return true
     }
 
     private func require(_ count: Int) throws(MalformedMessage) {

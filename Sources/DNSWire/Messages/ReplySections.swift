@@ -16,6 +16,9 @@ struct ReplySections {
     /// The first extended error of the OPT record (RFC 8914).
     let extendedError: ExtendedError?
 
+    /// Initial room for answer records; more let the array grow.
+    private static let usualRecords = 8
+
     /// Reads the sections; starts after the question section.
     init(_ cursor: inout ByteCursor, _ header: Header, _ question: Question) throws(MalformedMessage) {
         let counts = (Int(header.answerCount), Int(header.authorityCount), Int(header.additionalCount))
@@ -24,6 +27,7 @@ struct ReplySections {
         }
         answersOffset = cursor.offset
         var answers: [ResourceRecord] = []
+        answers.reserveCapacity(min(counts.0, ReplySections.usualRecords))
         var saysAnything = false
         let hasDNSSEC = question.dnssec.contains(.dnssecOK)
         for _ in 0..<counts.0 {

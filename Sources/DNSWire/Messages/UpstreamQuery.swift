@@ -4,8 +4,6 @@ package enum UpstreamQuery {
     /// The padding block size for client queries (RFC 8467 section 4.1).
     package static let paddingBlockBytes = 128
     private static let paddingOption: UInt16 = 12
-    /// Header, question without its name, EDNS record, and an option for the client subnet.
-    private static let usualBytes = 48
     /// Code and length of an option.
     private static let optionHeaderBytes = 4
 
@@ -15,38 +13,47 @@ package enum UpstreamQuery {
     ///   - id: fresh and random for every datagram; 0 for DoH (RFC 8484 section 4.1).
     ///   - payloadSize: the UDP payload size to advertise; nil omits EDNS, for servers without support.
     ///   - paddedTo: at least 1; pads the message to a multiple of this number (RFC 7830). For encrypted transports;
-    ///     needs
-    ///     EDNS.
+    ///     needs EDNS.
     ///   - clientSubnet: the client subnet of the answer (RFC 7871). Length 0 forbids servers to forward any location
     ///     (section 7.1.2); nil omits the option. Needs EDNS.
     ///   - wantsAuthenticData: AD of the reply is read, and the query asks for it (RFC 6840 section 5.7).
+    ///   - isLowercased: the name is written in lower case, so that equal questions give equal messages.
     package static func message(
         for question: Question, id: UInt16, payloadSize: UInt16? = UInt16(EDNS.ourPayloadBytes), paddedTo: Int? = nil,
-        clientSubnet: Prefix? = nil, wantsAuthenticData: Bool = false
+        clientSubnet: Prefix? = nil, wantsAuthenticData: Bool = false, isLowercased: Bool = false
     ) -> [UInt8] {
-        var message: [UInt8] = []
-        message.reserveCapacity(usualBytes + question.name.wire.count)
-        message.appendBigEndian(id)
         let checking = question.dnssec.contains(.checkingDisabled) ? Header.checkingDisabledFlag : 0
         let authentic = wantsAuthenticData ? Header.authenticDataFlag : 0
-        message.appendBigEndian(Header.recursionDesiredFlag | authentic | checking)
-        for count: UInt16 in [1, 0, 0, payloadSize == nil ? 0 : 1] { message.appendBigEndian(count) }
-        message += question.name.wire
-        message.appendBigEndian(question.type.rawValue)
-        message.appendBigEndian(Query.classIN)
-        guard let payloadSize else { return message }
-        message.append(0)
-        message.appendBigEndian(RecordType.opt.rawValue)
-        message.appendBigEndian(payloadSize)
-        message.appendBigEndian(UInt32(question.dnssec.optionFlags))
-        var options = clientSubnet.map { option(EDNS.ClientSubnet.optionCode, content($0)) } ?? []
+        let plainBytes =
+            Header.byteCount + question.name.wire.count + 4 + (payloadSize == nil ? 0 : EDNS.emptyRecordBytes)
+        var options: [UInt8] = []
+        if let clientSubnet { options = option(EDNS.ClientSubnet.optionCode, content(clientSubnet)) }
         if let paddedTo {
-            let unpaddedBytes = message.count + 2 + options.count + optionHeaderBytes
+            let unpaddedBytes = plainBytes + options.count + optionHeaderBytes
             let padding = (paddedTo - unpaddedBytes % paddedTo) % paddedTo
             options += option(paddingOption, Array(repeating: 0, count: padding))
         }
-        message.appendBigEndian(UInt16(options.count))
-        return options.isEmpty ? message : message + options
+        var message: [UInt8] = []
+        message.append(addingCapacity: plainBytes + options.count) { output in
+            output.appendBigEndian(id)
+            output.appendBigEndian(Header.recursionDesiredFlag | authentic | checking)
+            // One question, no answer or authority record, and the OPT record.
+            output.appendBigEndian(UInt64(1) << 48 | (payloadSize == nil ? 0 : 1))
+            let name = question.name.wire.span
+            if isLowercased {
+                for index in name.indices { output.append(name[index].lowercased) }
+            } else {
+                output.append(name)
+            }
+            output.appendBigEndian(UInt32(question.type.rawValue) << 16 | UInt32(Query.classIN))
+            guard let payloadSize else { return }
+            output.append(0)
+            output.appendBigEndian(UInt32(RecordType.opt.rawValue) << 16 | UInt32(payloadSize))
+            output.appendBigEndian(UInt32(question.dnssec.optionFlags))
+            output.appendBigEndian(UInt16(options.count))
+            output.append(options.span)
+        }
+        return message
     }
 
     private static func option(_ code: UInt16, _ content: [UInt8]) -> [UInt8] {

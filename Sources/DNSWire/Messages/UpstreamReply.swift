@@ -58,7 +58,7 @@ package enum UpstreamReply {
                     sections.authorities.filter { isComplete($0, with: answer.authority) })
             }
             if trustsAuthenticData, header.isAuthentic { answer = answer.authenticated(true) }
-            return answer.remarked(sections.extendedError)
+            return sections.extendedError == nil ? answer : answer.remarked(sections.extendedError)
         default: throw .serverFailure(code, sections.extendedError)
         }
     }
@@ -66,10 +66,10 @@ package enum UpstreamReply {
     /// Checks the question section: name without regard to case, type, class IN.
     private static func repeats(_ question: Question, _ cursor: inout ByteCursor) -> Bool {
         do throws(MalformedMessage) {
-            let name = try cursor.readName()
+            if !cursor.skip(question.name), try cursor.readName() != question.name { return false }
             let type = RecordType(rawValue: try cursor.readBigEndian16())
             let recordClass = try cursor.readBigEndian16()
-            return name == question.name && type == question.type && recordClass == Query.classIN
+            return type == question.type && recordClass == Query.classIN
         } catch {
             return false
         }
@@ -97,7 +97,7 @@ package enum UpstreamReply {
             guard code == .noError else {
                 throw .malformed(MalformedMessage(offset: sections.answersOffset, reason: .contradiction))
             }
-            return Answer(records: chain.links + chain.records)
+            return Answer(records: chain.links.isEmpty ? chain.records : chain.links + chain.records)
         }
         // An answer for other names is an upstream failure, never proof of NODATA.
         guard !sections.saysAnything || !chain.links.isEmpty else {

@@ -29,7 +29,9 @@ package struct AliasChain: Equatable, Sendable {
         let aliases = leadsOn && follows ? records.filter { $0.type == .cname } : []
         let redirections = leadsOn && question.type != .any ? records.filter { $0.type == .dname } : []
         while true {
-            let found = AliasChain.unique(records.filter { question.asks(for: $0.type) && $0.owner == end })
+            let isMeant = { (record: ResourceRecord) in question.asks(for: record.type) && record.owner == end }
+            // In most answers all records are meant, so they need no copy.
+            let found = AliasChain.unique(records.allSatisfy(isMeant) ? records : records.filter(isMeant))
             var link: ResourceRecord?
             if found.isEmpty {
                 link = aliases.first { $0.owner == end }

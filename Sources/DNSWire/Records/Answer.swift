@@ -37,7 +37,7 @@ package final class Answer: Equatable, Sendable {
     /// Creates an answer from records of the query type, at least one. The TTL of the answer is the smallest TTL of the
     /// records.
     package convenience init(records: [ResourceRecord]) {
-        self.init(kind: .records, records: records, ttlSeconds: records.map(\.ttlSeconds).min() ?? 0)
+        self.init(kind: .records, records: records, ttlSeconds: records.lazy.map(\.ttlSeconds).min() ?? 0)
     }
 
     /// Creates a negative answer. With a SOA record, the TTL is the smaller of its TTL and MINIMUM; the record's TTL is

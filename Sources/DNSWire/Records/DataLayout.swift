@@ -52,6 +52,7 @@ extension ByteCursor {
     @_lifetime(self: copy self)
     mutating func readData(of type: RecordType) throws(MalformedMessage) -> [UInt8] {
         var data: [UInt8] = []
+        data.reserveCapacity(remaining)
         guard let layout = DataLayout(of: type) else {
             try appendRest(to: &data)
             return data

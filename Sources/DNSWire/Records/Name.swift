@@ -228,6 +228,7 @@ extension UInt8 {
         self >= 0x41 && self <= 0x5A ? self | 0x20 : self
     }
 
+    @inlinable
     package var isDigit: Bool { self >= 0x30 && self <= 0x39 }
 }
 
