@@ -37,6 +37,9 @@ package final class TLSConnection {
         self.stream = stream
     }
 
+    /// True if received bytes wait for `shakeHands` or `read`.
+    package var hasUnread: Bool { stream.unreadBytes > 0 }
+
     /// Takes bytes from the socket. `shakeHands` and `read` process them.
     package func receive(_ bytes: Span<UInt8>) { stream.take(bytes) }
 

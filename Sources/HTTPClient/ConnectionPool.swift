@@ -40,6 +40,7 @@ final class ConnectionPool {
     /// Number of sets retired so far.
     private var generation = 0
     private var exchanges: [Exchange] = []
+    private let ended = EndedTransfers()
     /// Requests that `noteSending` has not seen sent as a whole.
     private var unsent: [Exchange] = []
     /// A connection may have frames that the next `flush` sends.
@@ -115,7 +116,7 @@ final class ConnectionPool {
     func cancel(_ id: TransferID, hasTimedOut: Bool, now: Instant) -> Bool {
         guard let index = exchanges.firstIndex(where: { $0.id == id }) else { return false }
         let exchange = exchanges[index]
-        let isHanging = silentConnection(of: exchange) != nil || exchange.transfers.contains(where: \.isHeldBack)
+        let isHanging = silentConnection(of: exchange) != nil || exchange.hasTransfer(where: \.isHeldBack)
         let mayHaveArrived = mayHaveArrived(exchange)
         if hasTimedOut, exchange.generation == generation, isHanging { retire() }
         remove(at: index, now: now)
@@ -259,11 +260,7 @@ final class ConnectionPool {
 
     /// Runs after every public call: processes ended transfers and closes unused sets.
     private func settle(mayHaveSent: Bool = true, now: Instant) {
-        // A retry may end at once.
-        while case let ended = takeEnded(), !ended.isEmpty {
-            let running = exchanges.count
-            for (transfer, result) in ended { conclude(transfer, result, of: running, now: now) }
-        }
+        if !ended.transfers.isEmpty { concludeEnded(now: now) }
         if mayHaveSent, !unsent.isEmpty {
             for exchange in unsent { noteSending(exchange, now: now) }
             unsent.removeAll { !$0.awaitsSending }
@@ -276,24 +273,35 @@ final class ConnectionPool {
         dormantAt = isIdle ? dormantAt ?? now.advanced(by: endpoint.idleTimeout) : nil
     }
 
-    private func takeEnded() -> [EndedTransfer] {
-        guard !retired.isEmpty else { return current?.takeEnded() ?? [] }
-        return sets.flatMap { $0.takeEnded() }
+    private func concludeEnded(now: Instant) {
+        var next = 0
+        // A retry may end at once.
+        while next < ended.transfers.count {
+            let (running, end) = (exchanges.count, ended.transfers.count)
+            while next < end {
+                conclude(ended.transfers[next], of: running, now: now)
+                next += 1
+            }
+        }
+        ended.clear()
     }
 
     private func noteSending(_ exchange: Exchange, now: Instant) {
-        for transfer in exchange.transfers {
-            if !transfer.isWhollySent { set(of: transfer)?.noteSending(of: transfer) }
-            usualAcknowledgement = transfer.sentAt?.usualAcknowledgement ?? usualAcknowledgement
-        }
+        if let transfer = exchange.first { noteSending(transfer) }
+        if let transfer = exchange.second { noteSending(transfer) }
         exchange.noteSending(now: now)
         consider(exchange)
     }
 
-    private func conclude(
-        _ transfer: Transfer, _ result: Result<TransferReply, TransferFailure>, of running: Int, now: Instant
-    ) {
-        guard let index = exchanges.firstIndex(where: { $0.id == transfer.id }) else { return }
+    private func noteSending(_ transfer: Transfer) {
+        if !transfer.isWhollySent { set(of: transfer)?.noteSending(of: transfer) }
+        usualAcknowledgement = transfer.sentAt?.usualAcknowledgement ?? usualAcknowledgement
+    }
+
+    private func conclude(_ transfer: Transfer, of running: Int, now: Instant) {
+        guard let result = transfer.result, let index = exchanges.firstIndex(where: { $0.id == transfer.id }) else {
+            return
+        }
         switch exchanges[index].ended(transfer, result) {
         case .wait: return
         case .retry: if !retry(at: index, now: now) { finish(at: index, result, of: running, now: now) }
@@ -353,7 +361,7 @@ final class ConnectionPool {
         } catch {
             exchange.couldNotRetry(error)
         }
-        return !exchange.transfers.isEmpty
+        return exchange.isRunning
     }
 
     /// Removes the exchange and cancels its transfers.
@@ -362,7 +370,7 @@ final class ConnectionPool {
         mayHaveQueued = true
         let exchange = exchanges.remove(at: index)
         if !unsent.isEmpty { unsent.removeAll { $0 === exchange } }
-        for transfer in exchange.transfers {
+        for case let transfer? in [exchange.first, exchange.second] {
             for set in sets { set.cancel(transfer, now: now) }
         }
         return exchange
@@ -379,7 +387,7 @@ final class ConnectionPool {
             if let current {
                 current
             } else {
-                ConnectionSet(to: endpoint, try tlsClient(), number: generation, interest: interest)
+                ConnectionSet(to: endpoint, try tlsClient(), number: generation, ended, interest: interest)
             }
         let transfer = try set.start(request, id: id, retryAfter: waited, now: now)
         current = set

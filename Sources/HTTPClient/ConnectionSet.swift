@@ -15,12 +15,17 @@ final class ConnectionSet {
     private let interest: InterestHandler
     /// True if the server did not choose HTTP/2.
     private(set) var speaksHTTP1: Bool
-    private var ended: [EndedTransfer] = []
+    private let ended: EndedTransfers
 
-    /// - Parameter client: the TLS client; nil if no request may use HTTP/2.
-    init(to endpoint: HTTPEndpoint, _ client: TLSClient?, number: Int, interest: @escaping InterestHandler) {
-        (self.number, self.interest) = (number, interest)
-        http2 = client.map { HTTP2Connections(to: endpoint, $0, interest: interest) }
+    /// - Parameters:
+    ///   - client: the TLS client; nil if no request may use HTTP/2.
+    ///   - ended: receives the transfers that end.
+    init(
+        to endpoint: HTTPEndpoint, _ client: TLSClient?, number: Int, _ ended: EndedTransfers,
+        interest: @escaping InterestHandler
+    ) {
+        (self.number, self.ended, self.interest) = (number, ended, interest)
+        http2 = client.map { HTTP2Connections(to: endpoint, $0, ended, interest: interest) }
         speaksHTTP1 = client == nil
     }
 
@@ -78,7 +83,7 @@ final class ConnectionSet {
             do throws(TransferFailure) {
                 try http2.start(transfer, now: now)
             } catch {
-                ended.append((transfer, .failure(error)))
+                ended.add(transfer, .failure(error))
             }
         } else {
             try startOverLibcurl(transfer, now: now)
@@ -88,14 +93,13 @@ final class ConnectionSet {
     }
 
     private func startOverLibcurl(_ transfer: Transfer, now: Instant) throws(TransferFailure) {
-        let curl = if let curl { curl } else { try CurlConnections(interest: interest) }
+        let curl = if let curl { curl } else { try CurlConnections(ended, interest: interest) }
         self.curl = curl
         try curl.start(transfer, now: now)
     }
 
     /// Cancels a transfer. Ignores a transfer that is not in the set.
     func cancel(_ transfer: Transfer, now: Instant) {
-        ended.removeAll { $0.transfer === transfer }
         for kind in kinds { kind.cancel(transfer, now: now) }
     }
 
@@ -120,14 +124,6 @@ final class ConnectionSet {
         moveToLibcurl(now: now)
     }
 
-    func takeEnded() -> [EndedTransfer] {
-        var ended = http2?.takeEnded() ?? []
-        if let curl { ended += curl.takeEnded() }
-        guard !self.ended.isEmpty else { return ended }
-        defer { self.ended = [] }
-        return self.ended + ended
-    }
-
     /// Ends every transfer without a result and closes every connection. The set cannot be used afterwards.
     func close() { for kind in kinds { kind.close() } }
 
@@ -140,7 +136,7 @@ final class ConnectionSet {
             do throws(TransferFailure) {
                 try startOverLibcurl(transfer, now: now)
             } catch {
-                ended.append((transfer, .failure(error)))
+                ended.add(transfer, .failure(error))
             }
         }
     }

@@ -2,9 +2,19 @@
 
 import DNSWire
 
-typealias EndedTransfer = (transfer: Transfer, result: Result<TransferReply, TransferFailure>)
+/// The transfers of a pool that have ended and still wait for its next step. All of its connections add to one list.
+final class EndedTransfers {
+    private(set) var transfers: [Transfer] = []
 
-/// Connections of one kind. Each transfer ends exactly once in `takeEnded`, unless it is cancelled.
+    func add(_ transfer: Transfer, _ result: Result<TransferReply, TransferFailure>) {
+        transfer.result = result
+        transfers.append(transfer)
+    }
+
+    func clear() { transfers.removeAll(keepingCapacity: true) }
+}
+
+/// Connections of one kind. Each transfer ends exactly once in the pool's `EndedTransfers`, unless it is cancelled.
 protocol Connections: AnyObject {
     /// True if no transfer runs.
     var isIdle: Bool { get }
@@ -20,7 +30,6 @@ protocol Connections: AnyObject {
     func cancel(_ transfer: Transfer, now: Instant)
     func socketReady(_ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: Instant)
     func timePassed(now: Instant)
-    func takeEnded() -> [EndedTransfer]
     /// Ends every transfer without a result and closes every connection. Nothing can be started afterwards.
     func close()
 }

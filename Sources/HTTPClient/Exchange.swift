@@ -31,8 +31,9 @@ final class Exchange {
     let startedAt: Instant
     /// The pool's generation at the first attempt.
     let generation: Int
-    /// Running transfers.
-    private(set) var transfers: [Transfer]
+    /// The running transfers: none, one, or two. Two properties, since most requests have one transfer.
+    private(set) var first: Transfer?
+    private(set) var second: Transfer?
     /// A transfer that has ended was sent. Its failure may be that of another attempt: libcurl repeats a request whose
     /// reused connection is reset.
     private var wasSent = false
@@ -58,10 +59,22 @@ final class Exchange {
         self.request = request
         self.startedAt = startedAt
         self.generation = generation
-        transfers = [transfer]
+        first = transfer
         self.dialTimeout = dialTimeout
         deadPathAt = request.deadPathTimeout.map { startedAt.advanced(by: $0) }
         stage = request.stallTimeout == nil ? .unmonitored : .dialling
+    }
+
+    var isRunning: Bool { first != nil }
+
+    /// Returns whether a running transfer meets the condition.
+    func hasTransfer(where isMeant: (Transfer) -> Bool) -> Bool {
+        first.map(isMeant) ?? false || second.map(isMeant) ?? false
+    }
+
+    private func remove(_ transfer: Transfer) {
+        if first === transfer { first = second }
+        if first === second || second === transfer { second = nil }
     }
 
     /// When `stalls`, `isUnacknowledged` or `hasDeadPath` must be called.
@@ -77,7 +90,7 @@ final class Exchange {
         case .dialling: return startedAt.advanced(by: min(dialTimeout ?? silenceTimeout, silenceTimeout))
         case .connecting: return startedAt.advanced(by: silenceTimeout)
         case .sent(let since):
-            let usual = transfers.first?.sentAt?.usualAcknowledgement ?? silenceTimeout
+            let usual = first?.sentAt?.usualAcknowledgement ?? silenceTimeout
             return since.advanced(by: min(usual, silenceTimeout))
         case .acknowledged(let since): return since.advanced(by: stallTimeout / 2)
         case .slow(let since): return since.advanced(by: stallTimeout)
@@ -92,27 +105,27 @@ final class Exchange {
 
     /// The transfer without a reply in time although the peer's kernel has the request.
     var stuckTransfer: Transfer? {
-        guard case .stuck = stage, let transfer = transfers.first, transfer.isExposed else { return nil }
+        guard case .stuck = stage, let transfer = first, transfer.isExposed else { return nil }
         return transfer
     }
 
     /// - Parameter isAcknowledged: returns true if the peer's kernel has acknowledged the transfer's data.
     /// - Returns: whether the server may have read the request.
     func mayHaveArrived(isAcknowledged: (Transfer) -> Bool) -> Bool {
-        wasSent || transfers.contains { $0.isSent && (!isUnheard || isAcknowledged($0)) }
+        wasSent || hasTransfer { $0.isSent && (!isUnheard || isAcknowledged($0)) }
     }
 
     /// True until `noteSending` has noted all sent data.
     var awaitsSending: Bool {
         switch stage {
         case .dialling, .connecting: true
-        case .sent, .acknowledged, .slow, .stuck, .unmonitored, .retried: transfers.contains { !$0.isWhollySent }
+        case .sent, .acknowledged, .slow, .stuck, .unmonitored, .retried: hasTransfer { !$0.isWhollySent }
         }
     }
 
     /// Updates the stage; called whenever a part of the request may have been sent.
     func noteSending(now: Instant) {
-        guard let transfer = transfers.first, transfer.isSent else { return }
+        guard let transfer = first, transfer.isSent else { return }
         switch stage {
         case .dialling, .connecting: stage = transfer.isExposed ? .sent(since: now) : .unmonitored
         case .sent, .acknowledged, .slow, .stuck, .unmonitored, .retried: break
@@ -131,7 +144,7 @@ final class Exchange {
 
     /// - Parameter isAcknowledged: returns true if the peer's kernel has acknowledged the transfer's data.
     func stalls(now: Instant, isAcknowledged: (Transfer) -> Bool) -> Stall {
-        guard let stallsAt, stallsAt <= now, let transfer = transfers.first else { return .none }
+        guard let stallsAt, stallsAt <= now, let transfer = first else { return .none }
         switch stage {
         case .dialling:
             guard isAcknowledged(transfer) else { return .silent(.unacknowledged) }
@@ -173,7 +186,7 @@ final class Exchange {
     func hasDeadPath(now: Instant, isAcknowledged: (Transfer) -> Bool) -> Bool {
         guard let at = deadPathAt, at <= now else { return false }
         deadPathAt = nil
-        isUnheard = !transfers.isEmpty && !transfers.contains(where: isAcknowledged)
+        isUnheard = isRunning && !hasTransfer(where: isAcknowledged)
         return isUnheard
     }
 
@@ -182,14 +195,13 @@ final class Exchange {
     func isUnacknowledged(now: Instant, isAcknowledged: (Transfer) -> Bool) -> Bool {
         guard let at = unacknowledgedAt, at <= now else { return false }
         unacknowledgedAt = nil
-        return !transfers.isEmpty && !transfers.contains(where: isAcknowledged)
+        return isRunning && !hasTransfer(where: isAcknowledged)
     }
 
     /// Returns the request with the remaining time; nil if no time is left.
     func retryRequest(now: Instant) -> TransferRequest? {
-        var request = request
-        request.timeout -= startedAt.duration(to: now)
-        return request.timeout > .zero ? request : nil
+        let timeLeft = request.timeout - startedAt.duration(to: now)
+        return timeLeft > .zero ? request.within(timeLeft) : nil
     }
 
     func retried(with transfer: Transfer, now: Instant) {
@@ -197,7 +209,7 @@ final class Exchange {
         unacknowledgedAt = request.unacknowledgedAfter.map {
             max(startedAt.advanced(by: $0), now.advanced(by: $0 / 2))
         }
-        transfers.append(transfer)
+        if first == nil { first = transfer } else { second = transfer }
     }
 
     func couldNotRetry(_ failure: TransferFailure) {
@@ -211,19 +223,19 @@ final class Exchange {
     }
 
     func ended(_ transfer: Transfer, _ result: Result<TransferReply, TransferFailure>) -> Outcome {
-        transfers.removeAll { $0 === transfer }
+        remove(transfer)
         wasSent = wasSent || transfer.isSent
         switch result {
-        case .success(var reply):
+        case .success(let reply):
             // HTTP/2 allows a reply to a part of the request.
             wasSent = true
             reply.wasRetried = isRetried
-            return .finish(.success(reply))
+            return .finish(result)
         case .failure(let failure):
             if transfer.isRetry { retryFailure = failure }
             // The kernel repeats a SYN after 1 s and 3 s; the path may recover meanwhile.
             if failure == .unacknowledged, deadPathAt != nil, request.elsewhere.isEmpty { return .retry }
-            if !transfers.isEmpty { return .wait }
+            if isRunning { return .wait }
             if failure == .reset, transfer.isExposed, !isRetried { return .retry }
             return .finish(.failure(retryFailure ?? failure))
         }

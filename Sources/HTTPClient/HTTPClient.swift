@@ -30,8 +30,13 @@ package final class HTTPClient {
         package let result: Result<TransferReply, TransferFailure>
         /// The endpoint of the result: the request's own, or one of its `elsewhere`.
         package let endpoint: HTTPEndpoint
+        /// True if the server of `endpoint` may have read the request.
+        fileprivate let wasReached: Bool
+        /// Other endpoints whose servers may have read the request.
+        fileprivate let alsoReached: [HTTPEndpoint]
+
         /// Endpoints whose servers may have read the request, each once.
-        package let reached: [HTTPEndpoint]
+        package var reached: [HTTPEndpoint] { wasReached ? alsoReached + [endpoint] : alsoReached }
     }
 
     /// An endpoint that did not answer, so the request moved to the next one.
@@ -221,7 +226,7 @@ package final class HTTPClient {
         _ id: TransferID, _ result: Result<TransferReply, TransferFailure>, mayHaveArrived: Bool,
         at endpoint: HTTPEndpoint, now: Instant
     ) {
-        var reached = mayHaveArrived ? [endpoint] : []
+        var (wasReached, reached) = (mayHaveArrived, [HTTPEndpoint]())
         if retryPlans[id] != nil {
             retryPlans[id]?.ended(at: endpoint, mayHaveArrived: mayHaveArrived)
             if case .failure(let failure) = result {
@@ -230,10 +235,11 @@ package final class HTTPClient {
                 guard let left = retryPlans[id], left.runningCount == 0 else { return }
             }
             guard let plan = retryPlans.removeValue(forKey: id) else { return }
-            reached = plan.reached
+            (wasReached, reached) = (false, plan.reached)
             if plan.runningCount > 0 { reached += cancelAttempts(of: id, now: now) }
         }
-        finished.append(Finished(id: id, result: result, endpoint: endpoint, reached: reached))
+        finished.append(
+            Finished(id: id, result: result, endpoint: endpoint, wasReached: wasReached, alsoReached: reached))
     }
 
     private func pool(for endpoint: HTTPEndpoint) throws(TransferFailure) -> ConnectionPool {

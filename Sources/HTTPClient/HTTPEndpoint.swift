@@ -32,7 +32,7 @@ package final class HTTPEndpoint: Sendable {
     /// too many requests.
     package let maxRequestsPerConnection: Int?
     /// The `Host` of HTTP/1.1, and `:authority` of HTTP/2.
-    let authority: String
+    let authority: [UInt8]
 
     /// An idle connection may be dead behind a NAT or after a suspend, and its detection costs a timeout. After this
     /// time a new handshake is cheaper than that risk, and memory is freed.
@@ -64,7 +64,7 @@ package final class HTTPEndpoint: Sendable {
         self.idleSeconds = idleSeconds
         self.maxRequestsPerConnection = maxRequestsPerConnection
         let isDefaultPort = port == (scheme == .https ? 443 : 80)
-        authority = hostHeader ?? HTTPEndpoint.bracketed(host) + (isDefaultPort ? "" : ":\(port)")
+        authority = Array((hostHeader ?? HTTPEndpoint.bracketed(host) + (isDefaultPort ? "" : ":\(port)")).utf8)
     }
 
     /// How many requests run in parallel at first. Assumes HTTP/2 for TLS.
@@ -105,7 +105,9 @@ package final class HTTPEndpoint: Sendable {
     var serverName: String? { HTTPEndpoint.isAddress(handshakeHost) ? nil : handshakeHost }
 
     /// The `Host` header to set; nil if libcurl's own, made from `handshakeHost`, is right.
-    var ownHostHeader: String? { hostHeader != nil || handshakeHost != host ? authority : nil }
+    var ownHostHeader: String? {
+        hostHeader != nil || handshakeHost != host ? String(decoding: authority, as: UTF8.self) : nil
+    }
 
     /// - Parameter target: path and query as they stand in a request line, beginning with "/".
     func url(target: String) -> String {

@@ -5,14 +5,16 @@ import DNSWire
 
 struct RetryPlan {
     private let startedAt: Instant
-    /// The original request, without the endpoints already tried.
-    private var request: TransferRequest
+    private let request: TransferRequest
+    /// The endpoints that were not tried yet.
+    private var elsewhere: ArraySlice<HTTPEndpoint>
     private(set) var runningCount = 1
     /// Endpoints whose attempts have ended, and whose servers may have read the request.
     private(set) var reached: [HTTPEndpoint] = []
 
     init(_ request: TransferRequest, startedAt: Instant) {
         self.request = request
+        elsewhere = request.elsewhere[...]
         self.startedAt = startedAt
     }
 
@@ -20,15 +22,14 @@ struct RetryPlan {
     mutating func next(after failure: TransferFailure, now: Instant) -> TransferRequest? {
         let elapsed = startedAt.duration(to: now)
         let pathLeft = request.deadPathTimeout.map { $0 - elapsed }
-        guard !request.elsewhere.isEmpty, request.timeout > elapsed else { return nil }
+        guard request.timeout > elapsed, let endpoint = elsewhere.first else { return nil }
         // The deadline applies to all endpoints, so the other attempts end now as well.
         if failure == .unacknowledged, let pathLeft, pathLeft <= .zero { return nil }
-        request.endpoint = request.elsewhere.removeFirst()
+        elsewhere.removeFirst()
         runningCount += 1
-        var next = request
-        next.timeout -= elapsed
-        next.deadPathTimeout = pathLeft.flatMap { $0 > .zero ? $0 : nil }
-        return next
+        return request.moved(
+            to: endpoint, elsewhere: Array(elsewhere), timeout: request.timeout - elapsed,
+            deadPathTimeout: pathLeft.flatMap { $0 > .zero ? $0 : nil })
     }
 
     mutating func ended(at endpoint: HTTPEndpoint, mayHaveArrived: Bool) {

@@ -5,7 +5,8 @@ import DNSWire
 final class Transfer {
     /// Providers send about a dozen headers; the bounds leave room for a CDN in front of them.
     static let maxHeaders = 64
-    private static let usualHeaders = 8
+    /// Initial room for the headers.
+    private static let usualHeaderBytes = 256
     static let maxHeaderBytes = 16_384
 
     /// The carrier of the request.
@@ -33,9 +34,11 @@ final class Transfer {
     var opensConnection = false
     /// Attempts that ended although the server had not processed the request.
     var refusals = 0
+    /// How the transfer has ended; nil: not yet.
+    var result: Result<TransferReply, TransferFailure>?
 
     private var status = 0
-    private var headers: [(name: String, value: String)] = []
+    private var headers = HTTPHeaders()
     private var headerBytes = 0
     private var headersAreComplete = false
     private var body: [UInt8] = []
@@ -46,7 +49,7 @@ final class Transfer {
     init(id: TransferID, request: TransferRequest, retryAfter waited: Duration? = nil, now: Instant)
         throws(TransferFailure)
     {
-        guard Transfer.isSendable(request) else { throw .badRequest }
+        guard Transfer.isSendable(request.message) else { throw .badRequest }
         (self.id, self.request, self.waited, startedAt) = (id, request, waited, now)
     }
 
@@ -67,7 +70,7 @@ final class Transfer {
     private(set) var sentAt: ConnectionProgress?
     private var uploadedBytes = 0
 
-    var hasBody: Bool { request.method == .post }
+    var hasBody: Bool { request.message.method == .post }
 
     var isSent: Bool {
         if case .libcurl(let easy) = carrier { return easy.isSent }
@@ -86,7 +89,7 @@ final class Transfer {
     /// True if the whole request is sent, so `sentAt` is final.
     var isWhollySent: Bool {
         guard case .libcurl = carrier else { return sentAt != nil }
-        return sentAt != nil && (!hasBody || uploadedBytes >= request.body.count)
+        return sentAt != nil && (!hasBody || uploadedBytes >= request.message.body.count)
     }
 
     /// The request was sent over a reused connection and has no reply yet: the connection may be half-open.
@@ -106,18 +109,18 @@ final class Transfer {
 
     /// Returns the next bytes of the body for an HTTP/2 stream.
     func nextBodyBytes(atMost count: Int) -> ArraySlice<UInt8> {
-        let bytes = request.body[uploadedBytes...].prefix(count)
+        let bytes = request.message.body[uploadedBytes...].prefix(count)
         uploadedBytes += bytes.count
         return bytes
     }
 
-    var isBodySent: Bool { uploadedBytes == request.body.count }
+    var isBodySent: Bool { uploadedBytes == request.message.body.count }
 
     /// Prepares the transfer for a new stream or handle.
     func restart() {
         carrier = .none
         (streamID, sentAt, uploadedBytes, opensConnection) = (nil, nil, 0, false)
-        (status, headers, headerBytes, headersAreComplete, body, isWhole) = (0, [], 0, false, [], false)
+        (status, headers, headerBytes, headersAreComplete, body, isWhole) = (0, HTTPHeaders(), 0, false, [], false)
     }
 
     // MARK: receiving
@@ -133,30 +136,32 @@ final class Transfer {
     }
 
     /// Receives one header line of HTTP/1.1, including status lines and the final empty line.
-    func received(headerLine bytes: UnsafeRawBufferPointer) -> Bool {
-        let line = unsafe String(decoding: bytes, as: UTF8.self)
-        if line.hasPrefix("HTTP/") { beginHeaders() }
-        guard takesHeader(of: bytes.count) else { return false }
-        let isEnd = line.utf8.allSatisfy { $0 == 0x0D || $0 == 0x0A }
+    func received(headerLine line: Span<UInt8>) -> Bool {
+        if Transfer.isStatus(line) { beginHeaders() }
+        guard takesHeader(of: line.count) else { return false }
+        let isEnd = line.indices.allSatisfy { line[$0] == 0x0D || line[$0] == 0x0A }
         // Lines after the end of the headers are trailers and must not count as headers (RFC 9110 section 6.5.1).
         headersAreComplete = headersAreComplete || isEnd
-        guard !headersAreComplete, let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return true }
-        headers.append((String(line[..<colon]), Transfer.trimmed(line[line.utf8.index(after: colon)...])))
+        guard !headersAreComplete, let colon = line.indices.first(where: { line[$0] == UInt8(ascii: ":") }) else {
+            return true
+        }
+        headers.add(name: line.extracting(..<colon), value: Transfer.trimmed(line.extracting((colon + 1)...)))
         return true
     }
 
     /// Receives one header field of HTTP/2.
-    func received(headerName name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) -> Bool {
-        let isPseudo = unsafe name.first == UInt8(ascii: ":")
+    func received(headerName name: Span<UInt8>, value: Span<UInt8>) -> Bool {
+        let isPseudo = !name.isEmpty && name[0] == UInt8(ascii: ":")
         // Replies have no other pseudo-header; libnghttp2 lets three digits pass.
         if isPseudo {
             beginHeaders()
-            status = unsafe value.reduce(0) { 10 * $0 + Int($1) - 0x30 }
+            status = 0
+            for index in value.indices { status = 10 * status + Int(value[index]) - 0x30 }
         }
         // The size in the form of HTTP/1.1: ": " and the end of the line.
         guard takesHeader(of: name.count + value.count + 4) else { return false }
         guard !headersAreComplete, !isPseudo else { return true }
-        headers.append(unsafe (String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
+        headers.add(name: name, value: value)
         return true
     }
 
@@ -169,8 +174,7 @@ final class Transfer {
     /// Begins the headers of a new status, which starts the real reply; discards the headers of the interim reply (RFC
     /// 9110 section 15.2).
     private func beginHeaders() {
-        headers.removeAll(keepingCapacity: true)
-        headers.reserveCapacity(Transfer.usualHeaders)
+        headers = HTTPHeaders(reserving: Transfer.usualHeaderBytes)
         headersAreComplete = false
     }
 
@@ -180,11 +184,20 @@ final class Transfer {
         return !isOversized
     }
 
-    private static func trimmed(_ text: Substring) -> String {
-        let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
-        let bytes = text.utf8.drop(while: isBlank).reversed().drop(while: isBlank).reversed()
-        return String(decoding: Array(bytes), as: UTF8.self)
+    private static func isStatus(_ line: Span<UInt8>) -> Bool {
+        let start = "HTTP/".utf8.span
+        return line.count >= start.count && start.indices.allSatisfy { line[$0] == start[$0] }
     }
+
+    @_lifetime(copy text)
+    private static func trimmed(_ text: Span<UInt8>) -> Span<UInt8> {
+        var (start, end) = (0, text.count)
+        while start < end, isBlank(text[start]) { start += 1 }
+        while start < end, isBlank(text[end - 1]) { end -= 1 }
+        return text.extracting(start..<end)
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
 
     // MARK: the result
 
@@ -193,8 +206,8 @@ final class Transfer {
         return opensConnection ? 1 : 0
     }
 
-    /// Returns the result after the carrier has reported the end of the reply.
-    func result(now: Instant) -> Result<TransferReply, TransferFailure> {
+    /// Returns the reply after the carrier has reported its end.
+    func reply(now: Instant) -> Result<TransferReply, TransferFailure> {
         // libcurl accepts a reply that ends within its headers.
         guard headersAreComplete else { return .failure(.reset) }
         return Result { () throws(TransferFailure) in reply(body: try decodedBody(), now: now) }
@@ -227,41 +240,47 @@ final class Transfer {
 
     private func decodedBody() throws(TransferFailure) -> [UInt8] {
         // libcurl decodes other transfer encodings unasked and accepts truncated ones.
-        guard values("transfer-encoding").allSatisfy({ $0 == "chunked" }) else {
+        let codings = headers.values(of: "transfer-encoding")
+        guard codings.isEmpty || codings.allSatisfy({ Transfer.lowercased($0) == "chunked" }) else {
             throw .garbage("an unknown transfer encoding")
         }
-        let encodings = values("content-encoding").filter { $0 != "identity" && $0 != "" }
-        guard !encodings.isEmpty, !body.isEmpty else { return body }
+        let values = headers.values(of: "content-encoding")
+        guard !values.isEmpty, !body.isEmpty else { return body }
+        let encodings = values.map(Transfer.lowercased).filter { $0 != "identity" && $0 != "" }
+        guard !encodings.isEmpty else { return body }
         guard encodings == ["gzip"] || encodings == ["x-gzip"] else {
             throw .garbage("an unknown content encoding")
         }
         return try GzipBody.decoded(body, maxBytes: TransferReply.maxBodyBytes)
     }
 
-    /// Returns the values of all headers of that name, in lower case.
-    private func values(_ name: String) -> [String] {
-        var values: [String] = []
-        for header in headers where header.name.utf8.count == name.utf8.count && header.name.lowercased() == name {
-            values.append(header.value.lowercased())
-        }
-        return values
+    private static func lowercased(_ value: ArraySlice<UInt8>) -> String {
+        String(decoding: value, as: UTF8.self).lowercased()
     }
 
     /// Rejects line breaks, which would let a value inject headers.
-    private static func isSendable(_ request: TransferRequest) -> Bool {
-        request.target.utf8.first == UInt8(ascii: "/")
-            && haveAll(request.target.utf8.span) { $0 > 0x20 && $0 < 0x7F }
-            && request.headers.allSatisfy { name, value in
-                !name.isEmpty && haveAll(name.utf8.span) { isText($0) && $0 != UInt8(ascii: ":") }
-                    && haveAll(value.utf8.span, isText)
+    private static func isSendable(_ request: HTTPRequest) -> Bool {
+        guard request.target.first == UInt8(ascii: "/"), haveAll(request.target.span, { $0 > 0x20 && $0 < 0x7F }) else {
+            return false
+        }
+        let bytes = request.headers.bytes.span
+        var places = request.headers.places
+        while let place = places.next() {
+            let (name, value) = (bytes.extracting(place.name), bytes.extracting(place.value))
+            guard !name.isEmpty, haveAll(name, { isText($0) && $0 != UInt8(ascii: ":") }), haveAll(value, isText) else {
+                return false
             }
+        }
+        return true
     }
 
     private static func isText(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F }
 
+    /// Looks at every byte, since a loop without an exit takes many bytes at once.
     @inline(__always)
     private static func haveAll(_ bytes: Span<UInt8>, _ isMeant: (UInt8) -> Bool) -> Bool {
-        for index in bytes.indices where !isMeant(bytes[index]) { return false }
-        return true
+        var haveAll = true
+        for index in bytes.indices { haveAll = isMeant(bytes[index]) && haveAll }
+        return haveAll
     }
 }

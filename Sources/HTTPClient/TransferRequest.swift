@@ -1,4 +1,4 @@
-// A request to a provider and its reply, as plain values without libcurl types.
+// A request to a provider and its reply, without libcurl types.
 
 package import DNSWire
 
@@ -8,65 +8,53 @@ package struct TransferID: Hashable, Sendable {
     package func _rawHashValue(seed: Int) -> Int { QuickHash.value(of: number, seed: seed) }
 }
 
-package struct TransferRequest: Sendable {
-    package enum Method: Sendable {
-        case get, post
-    }
-
-    package var method: Method
-    package var endpoint: HTTPEndpoint
-    /// Path and query as they stand in the request line, beginning with "/"; already percent-encoded.
-    package var target: String
-    /// The headers, sent unchanged. A name or value with a line break, or a target with a space, fails as `badRequest`.
-    package var headers: [(name: String, value: String)]
-    /// The body, sent with POST only.
-    package var body: [UInt8]
+/// A request with its endpoint and time limits. A class, so that the steps of a request share it.
+package final class TransferRequest: Sendable {
+    /// The message. The headers are sent unchanged. A name or value with a line break, or a target with a space, fails
+    /// as `badRequest`.
+    package let message: HTTPRequest
+    package let endpoint: HTTPEndpoint
     /// Time from the start to the last byte of the reply, including the wait for a free connection.
-    package var timeout: Duration
+    package let timeout: Duration
     /// Time from the start to the end of the TLS handshake; at most `timeout`.
-    package var connectTimeout: Duration
+    package let connectTimeout: Duration
     /// Opens a new connection for the request and closes it after the reply, for a server with unreliable open
     /// connections.
-    package var needsOwnConnection: Bool
+    package let needsOwnConnection: Bool
     /// A request over a reused connection is stuck if no reply byte arrives within this time. If a request with another
     /// `subject` is stuck on the connection too, it is dead. Both requests are then repeated over a new connection,
     /// within `timeout`; the first reply wins. Nil: never, and `silenceTimeout` has no effect. A connection that closes
     /// before the reply always causes a repeat.
-    package var stallTimeout: Duration?
+    package let stallTimeout: Duration?
     /// Repeats the request if the peer's kernel has not acknowledged it after a usual round trip, or after this time at
     /// the latest. With `elsewhere`, this also covers a connection that is not established. At most `stallTimeout`;
     /// nil: equal to it.
-    package var silenceTimeout: Duration?
+    package let silenceTimeout: Duration?
     /// If no peer kernel has acknowledged any attempt within this time, the request fails as `unacknowledged`. Nil:
     /// never.
-    package var deadPathTimeout: Duration?
+    package let deadPathTimeout: Duration?
     /// Reports the request in `takeUnacknowledged` if the peer's kernel has acknowledged neither its first attempt nor
     /// its retry within this time. The request continues. Nil: never.
-    package var unacknowledgedAfter: Duration?
+    package let unacknowledgedAfter: Duration?
     /// Returns the name that the request asks about. Several slow requests with one subject do not indicate a bad
     /// connection.
-    package var subject: (@Sendable () -> Name)?
+    package let subject: (@Sendable () -> Name)?
     /// The owner's number of the request, the same each time that it is sent.
-    package var number: Int?
+    package let number: Int?
     /// Endpoints to try in turn if the previous one is silent or unreachable. The first reply wins; `timeout` covers
     /// all attempts.
-    package var elsewhere: [HTTPEndpoint]
+    package let elsewhere: [HTTPEndpoint]
     /// Requests the certificate of the server. Requires `needsOwnConnection`, since only a new connection presents one.
-    package var wantsCertificate: Bool
+    package let wantsCertificate: Bool
 
     package init(
-        method: Method = .get, endpoint: HTTPEndpoint, target: String,
-        headers: [(name: String, value: String)] = [], body: [UInt8] = [], timeout: Duration,
-        connectTimeout: Duration, needsOwnConnection: Bool = false, stallTimeout: Duration? = nil,
-        silenceTimeout: Duration? = nil, deadPathTimeout: Duration? = nil,
-        unacknowledgedAfter: Duration? = nil, subject: (@Sendable () -> Name)? = nil, elsewhere: [HTTPEndpoint] = [],
-        wantsCertificate: Bool = false
+        _ message: HTTPRequest, to endpoint: HTTPEndpoint, timeout: Duration, connectTimeout: Duration,
+        needsOwnConnection: Bool = false, stallTimeout: Duration? = nil, silenceTimeout: Duration? = nil,
+        deadPathTimeout: Duration? = nil, unacknowledgedAfter: Duration? = nil, subject: (@Sendable () -> Name)? = nil,
+        number: Int? = nil, elsewhere: [HTTPEndpoint] = [], wantsCertificate: Bool = false
     ) {
-        self.method = method
+        self.message = message
         self.endpoint = endpoint
-        self.target = target
-        self.headers = headers
-        self.body = body
         self.timeout = timeout
         self.connectTimeout = connectTimeout
         self.needsOwnConnection = needsOwnConnection
@@ -75,12 +63,30 @@ package struct TransferRequest: Sendable {
         self.deadPathTimeout = deadPathTimeout
         self.unacknowledgedAfter = unacknowledgedAfter
         self.subject = subject
+        self.number = number
         self.elsewhere = elsewhere
         self.wantsCertificate = wantsCertificate
     }
+
+    /// Returns the request with the time that is left.
+    func within(_ timeout: Duration) -> TransferRequest {
+        moved(to: endpoint, elsewhere: elsewhere, timeout: timeout, deadPathTimeout: deadPathTimeout)
+    }
+
+    /// Returns the request for another endpoint, with the time that is left.
+    func moved(
+        to endpoint: HTTPEndpoint, elsewhere: [HTTPEndpoint], timeout: Duration, deadPathTimeout: Duration?
+    ) -> TransferRequest {
+        TransferRequest(
+            message, to: endpoint, timeout: timeout, connectTimeout: connectTimeout,
+            needsOwnConnection: needsOwnConnection, stallTimeout: stallTimeout, silenceTimeout: silenceTimeout,
+            deadPathTimeout: deadPathTimeout, unacknowledgedAfter: unacknowledgedAfter, subject: subject,
+            number: number, elsewhere: elsewhere, wantsCertificate: wantsCertificate)
+    }
 }
 
-package struct TransferReply: Sendable {
+/// A class, so that no step copies it.
+package final class TransferReply {
     package enum HTTPVersion: Sendable {
         case http1, http2
     }
@@ -92,7 +98,7 @@ package struct TransferReply: Sendable {
     /// The status, 100 to 999, as the server sent it. Redirects are not followed; error codes are not failures here.
     package let status: Int
     /// The headers in order of arrival, names as received (lower case in HTTP/2).
-    package let headers: [(name: String, value: String)]
+    package let headers: HTTPHeaders
     /// The decoded body, at most `maxBodyBytes`.
     package let body: [UInt8]
     package let httpVersion: HTTPVersion
@@ -108,6 +114,21 @@ package struct TransferReply: Sendable {
     package let certificate: PeerCertificate?
     /// True if the request was sent twice, whichever attempt was answered.
     package internal(set) var wasRetried = false
+
+    init(
+        status: Int, headers: HTTPHeaders, body: [UInt8], httpVersion: HTTPVersion, newConnections: Int,
+        connectTime: Duration, handshakeTime: Duration, totalTime: Duration, certificate: PeerCertificate?
+    ) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.httpVersion = httpVersion
+        self.newConnections = newConnections
+        self.connectTime = connectTime
+        self.handshakeTime = handshakeTime
+        self.totalTime = totalTime
+        self.certificate = certificate
+    }
 
     package var connectionWasReused: Bool { newConnections == 0 }
 }

@@ -1,7 +1,7 @@
 // The lab's control endpoint: reads counters, sets faults and changes records, all by query parameters over HTTP.
 
-import DNSWire
-package import HTTPDNS
+package import DNSWire
+import HTTPDNS
 
 package struct ControlPaths: Sendable {
     private let lab: Lab

@@ -2,8 +2,8 @@
 // Runs on its connection's own thread, so it may block.
 
 import CMicrohttpd
+import DNSWire
 import Glibc
-import HTTPDNS
 import Synchronization
 
 @safe struct Exchange {

@@ -4,7 +4,6 @@
 import CMicrohttpd
 package import DNSWire
 import Glibc
-package import HTTPDNS
 import LinuxIO
 import Synchronization
 

@@ -1,6 +1,6 @@
 // Answers a request: selects provider and dialect, resolves the questions, and finds the fault. Uses no sockets.
 
-import DNSWire
+package import DNSWire
 package import HTTPDNS
 import Synchronization
 

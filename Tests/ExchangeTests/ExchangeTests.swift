@@ -79,9 +79,7 @@ private struct LabServer: ~Copyable {
     func reply(to request: HTTPRequest) throws -> HTTPReply {
         let endpoint = HTTPEndpoint(scheme: .http, host: "127.0.0.1", port: listener.port, address: "127.0.0.1")
         let transfer = TransferRequest(
-            method: request.method == .get ? .get : .post, endpoint: try #require(endpoint), target: request.url,
-            headers: request.headers.fields.map { ($0.name, $0.value) }, body: request.body,
-            timeout: .seconds(10), connectTimeout: .seconds(10))
+            request, to: try #require(endpoint), timeout: .seconds(10), connectTimeout: .seconds(10))
         return try OneTransfer().reply(to: transfer)
     }
 }
@@ -114,8 +112,7 @@ private final class OneTransfer {
         while true {
             if let finished = client.takeFinished().first {
                 let reply = try finished.result.get()
-                let fields = reply.headers.map { HTTPHeaders.Field($0.name, $0.value) }
-                return HTTPReply(status: reply.status, headers: HTTPHeaders(fields), body: reply.body)
+                return HTTPReply(status: reply.status, headers: reply.headers, body: reply.body)
             }
             turn()
         }

@@ -23,7 +23,7 @@ import Testing
                 scheme: .https, host: "one.example", port: server.port, address: "127.0.0.1",
                 caFile: certificates.caFile))
         return TransferRequest(
-            endpoint: endpoint, target: "/", timeout: .seconds(60), connectTimeout: .seconds(15),
+            HTTPRequest(url: "/"), to: endpoint, timeout: .seconds(60), connectTimeout: .seconds(15),
             stallTimeout: stallTimeout)
     }
 
@@ -224,7 +224,7 @@ import Testing
         try StubServer.with(scripts: [closed, opening(identity) + answer(1, "two") + [.hang]]) { server in
             var request = try makeRequest(server, stallTimeout: .seconds(30))
             #expect(text(loop.reply(to: request)) == "one")
-            (request.method, request.body) = (.post, [1, 2, 3])
+            request = request.with(HTTPRequest(method: .post, url: "/", body: [1, 2, 3]))
             let id = loop.start(request)
             loop.skip(.seconds(30))
             loop.client.cancel(id, hasTimedOut: true, now: loop.now)

@@ -22,7 +22,7 @@ import Testing
                 scheme: .https, host: "one.example", port: server.port, address: "127.0.0.1",
                 caFile: certificates.caFile))
         return TransferRequest(
-            endpoint: endpoint, target: "/", timeout: .seconds(60), connectTimeout: .seconds(15),
+            HTTPRequest(url: "/"), to: endpoint, timeout: .seconds(60), connectTimeout: .seconds(15),
             stallTimeout: stallTimeout)
     }
 
@@ -109,7 +109,7 @@ import Testing
             var request = try makeRequest(server, stallTimeout: .seconds(30))
             #expect(text(loop.reply(to: request)) == "one")
             let ids = streams.map { number in
-                request.subject = { Name(number == 7 ? "b" : "a") ?? .root }
+                request = request.with(subject: Name(number == 7 ? "b" : "a"))
                 return loop.start(request)
             }
             loop.run { server.received.count == 4 && loop.isAcknowledged }
@@ -134,7 +134,7 @@ import Testing
             var request = try makeRequest(server, stallTimeout: .seconds(30))
             #expect(text(loop.reply(to: request)) == "one")
             for (number, subject) in ["a", "b"].enumerated() {
-                request.subject = { Name(subject) ?? .root }
+                request = request.with(subject: Name(subject))
                 let id = loop.start(request)
                 loop.run { server.received.count == 2 + number && loop.isAcknowledged }
                 loop.skip(.seconds(30))

@@ -35,7 +35,7 @@ import Testing
                     scheme: certificates == nil ? .http : .https, host: "one.example", port: server.port,
                     address: "127.0.0.1", caFile: certificates?.caFile))
             result = loop.result(
-                of: TransferRequest(endpoint: endpoint, target: "/", timeout: timeout, connectTimeout: timeout))
+                of: TransferRequest(HTTPRequest(url: "/"), to: endpoint, timeout: timeout, connectTimeout: timeout))
             #expect(loop.client.connections.open <= 1 && loop.client.transfersInFlight == 0)
             // The client may keep an idle connection until its time-out.
             loop.skip(endpoint.idleTimeout)
@@ -115,7 +115,8 @@ import Testing
             let endpoint = try #require(
                 HTTPEndpoint(scheme: .http, host: "one.example", port: server.port, address: "127.0.0.1"))
             let id = loop.start(
-                TransferRequest(endpoint: endpoint, target: "/", timeout: .seconds(15), connectTimeout: .seconds(15)))
+                TransferRequest(
+                    HTTPRequest(url: "/"), to: endpoint, timeout: .seconds(15), connectTimeout: .seconds(15)))
             for _ in bytes {
                 let readings = loop.readings
                 server.goOn()
@@ -205,7 +206,7 @@ import Testing
             let endpoint = try #require(
                 HTTPEndpoint(scheme: .http, host: "one.example", port: port, address: "127.0.0.1"))
             let request = TransferRequest(
-                endpoint: endpoint, target: "/", timeout: .seconds(15), connectTimeout: .milliseconds(100))
+                HTTPRequest(url: "/"), to: endpoint, timeout: .seconds(15), connectTimeout: .milliseconds(100))
             #expect(loop.failure(of: request) == .unacknowledged)
             #expect(loop.client.connections.open == 0 && loop.watchedDescriptors == 0)
         }

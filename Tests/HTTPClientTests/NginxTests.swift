@@ -11,14 +11,14 @@ import Testing
 
     private func makeRequest(
         host: String = "one.example", sni: String? = nil, verifyName: String? = nil, hostHeader: String? = nil,
-        trusted: Bool = true, target: String = "/", method: TransferRequest.Method = .get
+        trusted: Bool = true, target: String = "/", method: HTTPRequest.Method = .get
     ) throws -> TransferRequest {
         let endpoint = try #require(
             HTTPEndpoint(
                 scheme: .https, host: host, port: nginx.port, address: "127.0.0.1", sni: sni, verifyName: verifyName,
                 hostHeader: hostHeader, caFile: trusted ? nginx.caFile : nil))
         return TransferRequest(
-            method: method, endpoint: endpoint, target: target, body: method == .post ? Array("abc".utf8) : [],
+            HTTPRequest(method: method, url: target, body: method == .post ? Array("abc".utf8) : []), to: endpoint,
             timeout: .seconds(15), connectTimeout: .seconds(15))
     }
 
@@ -117,7 +117,7 @@ import Testing
             HTTPEndpoint(
                 scheme: .https, host: "one.example", port: nginx.port, address: "127.0.0.1", caFile: "/nonexistent"))
         let request = TransferRequest(
-            endpoint: endpoint, target: "/", timeout: .seconds(5), connectTimeout: .seconds(5))
+            HTTPRequest(url: "/"), to: endpoint, timeout: .seconds(5), connectTimeout: .seconds(5))
         #expect(loop.failure(of: request)?.kind == "tls")
     }
 
@@ -145,7 +145,7 @@ import Testing
     @Test("a reply tells how long its connection took, and which certificate it brought if that is wanted")
     func connectionDetails() throws {
         var request = try makeRequest()
-        request.wantsCertificate = true
+        request = request.with(wantsCertificate: true)
         let reply = try #require(loop.reply(to: request))
         #expect(.zero < reply.connectTime && reply.connectTime < reply.handshakeTime)
         #expect(reply.handshakeTime < reply.totalTime)
@@ -154,8 +154,7 @@ import Testing
         #expect(certificate.issuer == "CN = Test CA" && certificate.notAfter.hasSuffix(" GMT"))
         let reused = try #require(loop.reply(to: request))
         #expect(reused.connectTime == .zero && reused.handshakeTime == .zero && reused.certificate == nil)
-        request.wantsCertificate = false
-        request.needsOwnConnection = true
+        request = request.with(needsOwnConnection: true, wantsCertificate: false)
         let unwanted = try #require(loop.reply(to: request))
         #expect(unwanted.handshakeTime > .zero && unwanted.certificate == nil)
     }
@@ -175,7 +174,7 @@ import Testing
     func ownConnection() throws {
         let shared = try makeRequest()
         var own = shared
-        own.needsOwnConnection = true
+        own = own.with(needsOwnConnection: true)
         let requests = [shared, own, own, shared]
         #expect(requests.map { loop.reply(to: $0)?.newConnections } == [1, 1, 1, 0])
         #expect(loop.client.connections == ConnectionCounts(open: 1, opened: 3, reused: 1))
@@ -199,7 +198,7 @@ import Testing
                 scheme: .https, host: "one.example", port: nginx.port, address: "127.0.0.1", caFile: nginx.caFile,
                 idleSeconds: seconds))
         let request = TransferRequest(
-            endpoint: endpoint, target: "/", timeout: .seconds(15), connectTimeout: .seconds(15))
+            HTTPRequest(url: "/"), to: endpoint, timeout: .seconds(15), connectTimeout: .seconds(15))
         let busySince = Clock.now()
         #expect(loop.reply(to: request)?.status == 200)
         loop.client.timePassed(now: busySince.advanced(by: .seconds(seconds)))

@@ -156,6 +156,22 @@ enum Process {
 extension TransferReply {
     /// Returns the first header of that name, case-insensitively.
     func header(_ name: String) -> String? {
-        headers.first { $0.name.lowercased() == name.lowercased() }?.value
+        headers[name]
+    }
+}
+
+extension TransferRequest {
+    /// Returns the request with other properties.
+    func with(
+        _ message: HTTPRequest? = nil, endpoint: HTTPEndpoint? = nil, connectTimeout: Duration? = nil,
+        needsOwnConnection: Bool? = nil, subject: Name? = nil, wantsCertificate: Bool? = nil
+    ) -> TransferRequest {
+        TransferRequest(
+            message ?? self.message, to: endpoint ?? self.endpoint, timeout: timeout,
+            connectTimeout: connectTimeout ?? self.connectTimeout,
+            needsOwnConnection: needsOwnConnection ?? self.needsOwnConnection, stallTimeout: stallTimeout,
+            silenceTimeout: silenceTimeout, deadPathTimeout: deadPathTimeout, unacknowledgedAfter: unacknowledgedAfter,
+            subject: subject.map { name in { @Sendable in name } } ?? self.subject, number: number,
+            elsewhere: elsewhere, wantsCertificate: wantsCertificate ?? self.wantsCertificate)
     }
 }

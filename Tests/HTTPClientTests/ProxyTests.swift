@@ -22,7 +22,7 @@ import Testing
                 password: withLogin ? ProxyTests.password : nil))
         let endpoint = try #require(
             HTTPEndpoint(scheme: .http, host: "provider.example", port: port, address: address, proxy: proxy))
-        return TransferRequest(endpoint: endpoint, target: "/", timeout: timeout, connectTimeout: timeout)
+        return TransferRequest(HTTPRequest(url: "/"), to: endpoint, timeout: timeout, connectTimeout: timeout)
     }
 
     private func failure(
@@ -171,7 +171,7 @@ import Testing
                         caFile: nginx.caFile, proxy: proxy)
                 }
                 let request = TransferRequest(
-                    endpoint: try #require(endpoint("one.example")), target: "/", timeout: .seconds(15),
+                    HTTPRequest(url: "/"), to: try #require(endpoint("one.example")), timeout: .seconds(15),
                     connectTimeout: .seconds(15))
                 let reply = loop.reply(to: request)
                 #expect(reply?.httpVersion == .http2)
@@ -179,8 +179,8 @@ import Testing
                 #expect(body.contains("host=third.example sni=one.example "))
                 #expect(loop.reply(to: request)?.connectionWasReused == true)
                 loop.client.renewConnections(now: Clock.now())
-                var wrong = request
-                wrong.endpoint = try #require(endpoint("two.example"))
+                let other = try #require(endpoint("two.example"))
+                let wrong = request.with(endpoint: other)
                 #expect(loop.failure(of: wrong)?.kind == "tls")
             }
         }

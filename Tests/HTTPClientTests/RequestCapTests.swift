@@ -13,7 +13,7 @@ import Testing
             HTTPEndpoint(
                 scheme: .https, host: "one.example", port: nginx.port, address: "127.0.0.1", caFile: nginx.caFile,
                 maxRequestsPerConnection: cap))
-        return TransferRequest(endpoint: endpoint, target: "/", timeout: .seconds(15), connectTimeout: .seconds(15))
+        return TransferRequest(HTTPRequest(url: "/"), to: endpoint, timeout: .seconds(15), connectTimeout: .seconds(15))
     }
 
     private func numberOnConnection(_ reply: TransferReply?) -> Int? {
@@ -31,7 +31,7 @@ import Testing
                     scheme: .http, host: "provider.example", port: server.port, address: "127.0.0.1",
                     maxRequestsPerConnection: 3))
             let request = TransferRequest(
-                endpoint: endpoint, target: "/", timeout: .seconds(10), connectTimeout: .seconds(10))
+                HTTPRequest(url: "/"), to: endpoint, timeout: .seconds(10), connectTimeout: .seconds(10))
             #expect((0..<7).map { _ in loop.reply(to: request)?.newConnections } == [1, 0, 0, 1, 0, 0, 1])
             #expect(loop.client.connections(to: endpoint) == ConnectionCounts(open: 1, opened: 3, reused: 4))
         }
@@ -62,9 +62,9 @@ import Testing
                     scheme: .http, host: "provider.example", port: server.port, address: "127.0.0.1",
                     maxRequestsPerConnection: 2))
             let patient = TransferRequest(
-                endpoint: endpoint, target: "/", timeout: .seconds(10), connectTimeout: .seconds(10))
-            var hasty = patient
-            hasty.timeout = .milliseconds(50)
+                HTTPRequest(url: "/"), to: endpoint, timeout: .seconds(10), connectTimeout: .seconds(10))
+            let hasty = TransferRequest(
+                HTTPRequest(url: "/"), to: endpoint, timeout: .milliseconds(50), connectTimeout: .seconds(10))
             let ids = [patient, hasty, patient, patient, patient].map { loop.start($0) }
             #expect(loop.client.connections(to: endpoint) == ConnectionCounts(open: 5, opened: 5))
             loop.run { loop.results[ids[1]] != nil }

@@ -21,7 +21,7 @@ import Testing
     private static let halfDead: Script = [.awaitRequest, .vanish, answer("one"), .hang]
 
     private func makeRequest(
-        _ server: StubServer, method: TransferRequest.Method = .get, cap: Int? = nil,
+        _ server: StubServer, method: HTTPRequest.Method = .get, cap: Int? = nil,
         timeout: Duration = .seconds(60), stallTimeout: Duration? = RetryTests.stallTimeout
     ) throws -> TransferRequest {
         let endpoint = try #require(
@@ -29,7 +29,7 @@ import Testing
                 scheme: .http, host: "provider.example", port: server.port, address: "127.0.0.1",
                 maxRequestsPerConnection: cap))
         return TransferRequest(
-            method: method, endpoint: endpoint, target: "/", body: method == .post ? Array("abc".utf8) : [],
+            HTTPRequest(method: method, url: "/", body: method == .post ? Array("abc".utf8) : []), to: endpoint,
             timeout: timeout, connectTimeout: timeout, stallTimeout: stallTimeout)
     }
 

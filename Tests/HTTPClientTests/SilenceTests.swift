@@ -28,10 +28,11 @@ import Testing
         elsewhere: [HTTPEndpoint] = []
     ) -> TransferRequest {
         TransferRequest(
-            method: body == nil ? .get : .post, endpoint: endpoint, target: "/", headers: [("Expect", "")],
-            body: body ?? [], timeout: .seconds(60), connectTimeout: .seconds(60), stallTimeout: SilenceTests.stall,
-            silenceTimeout: SilenceTests.silence, deadPathTimeout: deadPath, unacknowledgedAfter: notice,
-            elsewhere: elsewhere)
+            HTTPRequest(
+                method: body == nil ? .get : .post, url: "/", headers: HTTPHeaders([.init("Expect", "")]),
+                body: body ?? []), to: endpoint, timeout: .seconds(60), connectTimeout: .seconds(60),
+            stallTimeout: SilenceTests.stall, silenceTimeout: SilenceTests.silence, deadPathTimeout: deadPath,
+            unacknowledgedAfter: notice, elsewhere: elsewhere)
     }
 
     private func text(_ id: TransferID) -> String? {
@@ -245,7 +246,7 @@ import Testing
     func redial() throws {
         try Sockets.withFullBacklog { port in
             var request = request(try endpoint(port), deadPath: .seconds(30))
-            request.connectTimeout = .milliseconds(50)
+            request = request.with(connectTimeout: .milliseconds(50))
             let id = loop.start(request)
             loop.run { loop.client.connections.retried == 2 }
             #expect(loop.results[id] == nil)

@@ -9,14 +9,14 @@ import Testing
     private let loop = PollLoop()
 
     private func makeRequest(
-        _ port: UInt16, ipv6: Bool = false, method: TransferRequest.Method = .get, target: String = "/",
-        headers: [(name: String, value: String)] = [], body: [UInt8] = [], timeout: Duration = .seconds(10)
+        _ port: UInt16, ipv6: Bool = false, method: HTTPRequest.Method = .get, target: String = "/",
+        headers: HTTPHeaders = HTTPHeaders(), body: [UInt8] = [], timeout: Duration = .seconds(10)
     ) throws -> TransferRequest {
         let address = ipv6 ? "::1" : "127.0.0.1"
         let endpoint = try #require(
             HTTPEndpoint(scheme: .http, host: "provider.example", port: port, address: address))
         return TransferRequest(
-            method: method, endpoint: endpoint, target: target, headers: headers, body: body, timeout: timeout,
+            HTTPRequest(method: method, url: target, headers: headers, body: body), to: endpoint, timeout: timeout,
             connectTimeout: timeout)
     }
 
@@ -32,7 +32,8 @@ import Testing
     func get() throws {
         let answer = "HTTP/1.1 404 No\r\nAge: 7 \r\nX-Empty:\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi"
         try StubServer.with([.awaitRequest, .send(answer)]) { server in
-            let request = try makeRequest(server.port, target: "/d?dn=a.example", headers: [("X-One", "1")])
+            let request = try makeRequest(
+                server.port, target: "/d?dn=a.example", headers: HTTPHeaders([.init("X-One", "1")]))
             let reply = try #require(loop.reply(to: request))
             #expect(reply.status == 404 && reply.body == Array("hi".utf8) && reply.httpVersion == .http1)
             #expect(reply.header("age") == "7" && reply.header("X-EMPTY") == "" && reply.header("B") == nil)
@@ -50,7 +51,9 @@ import Testing
         try StubServer.with(ipv6: true, [.awaitRequest, .send(answer)]) { server in
             let request = try makeRequest(
                 server.port, ipv6: true, method: .post,
-                headers: [("Content-Type", "application/dns-message"), ("Host", "other.example")],
+                headers: HTTPHeaders([
+                    .init("Content-Type", "application/dns-message"), .init("Host", "other.example"),
+                ]),
                 body: [0, 1, 0, 65])
             #expect(loop.reply(to: request)?.body == [])
             let sent = try #require(server.requests.first)
@@ -87,7 +90,7 @@ import Testing
         let endpoint = try #require(
             HTTPEndpoint(scheme: .http, host: "provider.example", port: 80, address: "255.255.255.255"))
         let request = TransferRequest(
-            endpoint: endpoint, target: "/", timeout: .seconds(10), connectTimeout: .seconds(10))
+            HTTPRequest(url: "/"), to: endpoint, timeout: .seconds(10), connectTimeout: .seconds(10))
         #expect(loop.failure(of: request) == .unreachable)
     }
 
@@ -111,7 +114,7 @@ import Testing
             let ids = (0..<40).map { number in
                 let timeout = Duration.milliseconds(30 + 2 * (number % 20))
                 return loop.start(
-                    TransferRequest(endpoint: endpoint, target: "/", timeout: timeout, connectTimeout: timeout))
+                    TransferRequest(HTTPRequest(url: "/"), to: endpoint, timeout: timeout, connectTimeout: timeout))
             }
             loop.run { loop.results.count == ids.count }
             // A request that waited for a connection until its end has no acknowledgement.
@@ -174,7 +177,7 @@ import Testing
     @Test("a request that would smuggle a line is refused before it is sent")
     func smuggling() throws {
         for (name, value) in [("X", "a\r\nY: b"), ("X\n", "a"), ("X:", "a"), ("", "a"), ("X", "a\0")] {
-            let request = try makeRequest(1, headers: [(name, value)])
+            let request = try makeRequest(1, headers: HTTPHeaders([.init(name, value)]))
             #expect(loop.failure(of: request) == .badRequest)
         }
         for target in ["", "x", "/a b", "/a\r\nX: y", "/\u{e9}"] {

@@ -1,5 +1,6 @@
 // The provider's time, learned from its replies.
 
+import DNSWire
 import HTTPDNS
 import TestSupport
 import Testing

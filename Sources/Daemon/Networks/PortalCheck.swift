@@ -3,7 +3,6 @@
 
 import DNSWire
 import HTTPClient
-import HTTPDNS
 import LinuxIO
 import Network
 import Resolver

@@ -129,18 +129,21 @@ final class Notifier: TimedPart {
         }
         receivers[index].transfer = http.start(
             TransferRequest(
-                method: .post, endpoint: ways[turn], target: receiver.account.settings.url.target, headers: headers,
-                body: body, timeout: Notifier.timeout, connectTimeout: Notifier.connectTimeout,
+                HTTPRequest(
+                    method: .post, url: receiver.account.settings.url.target, headers: headers, body: body),
+                to: ways[turn], timeout: Notifier.timeout, connectTimeout: Notifier.connectTimeout,
                 needsOwnConnection: true, elsewhere: Array(ways[(turn + 1)...] + ways[..<turn])),
             now: now)
     }
 
     /// Returns the headers of a POST; nil if the system's policy forbids the algorithm.
-    private static func headers(of body: [UInt8], signedWith key: Secret?) -> [(name: String, value: String)]? {
-        var headers = [("Content-Type", "application/json"), ("User-Agent", "httpdnsd/\(programVersion)")]
+    private static func headers(of body: [UInt8], signedWith key: Secret?) -> HTTPHeaders? {
+        var headers = HTTPHeaders([
+            .init("Content-Type", "application/json"), .init("User-Agent", "httpdnsd/\(programVersion)"),
+        ])
         guard let key else { return headers }
         guard let code = try? Digest.hmacSHA256(key: Array(key.text.utf8), body) else { return nil }
-        headers.append((signatureHeader, Hex.encode(code)))
+        headers.add(signatureHeader, Hex.encode(code))
         return headers
     }
 

@@ -65,7 +65,13 @@ final class HTTP2Connection {
         watch(.write)
     }
 
-    var isOpen: Bool { phase == .open }
+    var isOpen: Bool {
+        if case .open = phase { true } else { false }
+    }
+
+    private var isHandshaking: Bool {
+        if case .handshaking = phase { true } else { false }
+    }
 
     /// True if the connection takes another request.
     var isUsable: Bool {
@@ -123,18 +129,20 @@ final class HTTP2Connection {
     /// Proceeds as far as possible without waiting.
     func proceed(now: Instant) {
         if phase == .connecting { connect(now: now) }
-        if phase == .handshaking || phase == .open { receive(now: now) }
+        if isHandshaking || isOpen { receive(now: now) }
         flush(now: now)
         session.endUnsent(of: transfers)
     }
 
     /// Writes the queued bytes.
     func flush(now: Instant) {
-        guard phase == .handshaking || phase == .open, write(now: now) else { return }
-        while isOpen, unsent.isEmpty, session.hasOutput {
+        guard isHandshaking || isOpen, write(now: now) else { return }
+        var isFull = isOpen
+        while isFull {
             client.frames.removeAll(keepingCapacity: true)
             if session.appendOutput(to: &client.frames) != nil { return end(.reset) }
             guard !client.frames.isEmpty else { break }
+            isFull = client.frames.count >= TLSClient.recordBytes
             if tls?.send(client.frames) != nil { return end(.reset) }
             guard write(now: now) else { return }
         }
@@ -142,18 +150,20 @@ final class HTTP2Connection {
         if isOpen, session.hasEnded { end(.reset) }
     }
 
-    /// Returns the streams that have ended.
-    func takeEnded() -> [HTTP2Session.Ended] {
-        let ended = session.takeEnded()
-        for stream in ended { remove(stream.transfer) }
-        if !hasKeptSession, ended.contains(where: { $0.end == .complete }) {
-            hasKeptSession = true
-            if let tls, let openedAt {
-                let verifiedAt = tls.isResumed ? offeredSession?.verifiedAt : nil
-                client.keepSession(of: tls, verifiedAt: verifiedAt ?? openedAt)
-            }
+    /// Passes the streams that have ended.
+    func takeEnded(_ take: (HTTP2Session.Ended) -> Void) {
+        session.takeEnded { stream in
+            remove(stream.transfer)
+            if !hasKeptSession, stream.end == .complete { keepSession() }
+            take(stream)
         }
-        return ended
+    }
+
+    private func keepSession() {
+        hasKeptSession = true
+        guard let tls, let openedAt else { return }
+        let verifiedAt = tls.isResumed ? offeredSession?.verifiedAt : nil
+        client.keepSession(of: tls, verifiedAt: verifiedAt ?? openedAt)
     }
 
     /// Closes the connection. Its transfers stay with it, for the caller to end or to move.
@@ -233,11 +243,12 @@ final class HTTP2Connection {
     private func take(_ bytes: [UInt8], _ count: Int) { tls?.receive(bytes.span.extracting(..<count)) }
 
     private func read() {
-        while isOpen {
-            switch tls?.read(over: &client.room) {
-            case .none, .needsMore?: return
-            case .bytes(let count)?: if session.receive(client.room[..<count]) != nil { return end(.reset) }
-            case .closed?, .failed?: return end(.reset)
+        // `room` takes a whole record, so OpenSSL keeps no data of a record that was read.
+        while isOpen, let tls, tls.hasUnread {
+            switch tls.read(over: &client.room) {
+            case .needsMore: return
+            case .bytes(let count): if session.receive(client.room[..<count]) != nil { return end(.reset) }
+            case .closed, .failed: return end(.reset)
             }
         }
     }
@@ -276,8 +287,10 @@ final class HTTP2Connection {
     }
 
     private func noteSent() {
-        let sent = session.takeSent()
-        guard !sent.isEmpty, let progress else { return }
-        for transfer in sent { transfer.noteSent(progress) }
+        guard session.hasSent else { return }
+        let progress = progress
+        session.takeSent { transfer in
+            if let progress { transfer.noteSent(progress) }
+        }
     }
 }

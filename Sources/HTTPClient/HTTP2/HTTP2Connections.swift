@@ -8,7 +8,7 @@ final class HTTP2Connections: Connections {
     private let client: TLSClient
     private let interest: InterestHandler
     private var connections: [HTTP2Connection] = []
-    private var ended: [EndedTransfer] = []
+    private let ended: EndedTransfers
     private(set) var openedSockets = 0
     /// When the first request was queued since the last `flush`.
     private var unsentSince: Instant?
@@ -22,8 +22,10 @@ final class HTTP2Connections: Connections {
     /// Maximum number of refusals of a transfer by connections that have processed nothing of it.
     private static let maxRefusals = 1
 
-    init(to endpoint: HTTPEndpoint, _ client: TLSClient, interest: @escaping InterestHandler) {
-        (self.endpoint, self.client, self.interest) = (endpoint, client, interest)
+    init(
+        to endpoint: HTTPEndpoint, _ client: TLSClient, _ ended: EndedTransfers, interest: @escaping InterestHandler
+    ) {
+        (self.endpoint, self.client, self.ended, self.interest) = (endpoint, client, ended, interest)
     }
 
     var isIdle: Bool { connections.allSatisfy(\.transfers.isEmpty) }
@@ -58,7 +60,6 @@ final class HTTP2Connections: Connections {
     }
 
     func cancel(_ transfer: Transfer, now: Instant) {
-        ended.removeAll { $0.transfer === transfer }
         for connection in connections { connection.cancel(transfer) }
         settle(now: now)
     }
@@ -103,11 +104,6 @@ final class HTTP2Connections: Connections {
         }
     }
 
-    func takeEnded() -> [EndedTransfer] {
-        guard !ended.isEmpty else { return [] }
-        return exchange(&ended, with: [])
-    }
-
     func close() {
         for connection in connections {
             for transfer in connection.transfers { connection.cancel(transfer) }
@@ -139,9 +135,7 @@ final class HTTP2Connections: Connections {
 
     /// Collects the ended streams of the connections, until nothing changes any more.
     private func settle(now: Instant) {
-        for connection in connections {
-            for stream in connection.takeEnded() { conclude(stream, now: now) }
-        }
+        for connection in connections { connection.takeEnded { conclude($0, now: now) } }
         if connections.allSatisfy({ $0.isOpen && $0.isUsable }) { return }
         let lost = connections.filter { !$0.isUsable && !$0.isOpen }
         connections.removeAll { connection in lost.contains { $0 === connection } }
@@ -157,7 +151,7 @@ final class HTTP2Connections: Connections {
     private func conclude(_ stream: HTTP2Session.Ended, now: Instant) {
         let transfer = stream.transfer
         switch stream.end {
-        case .complete: ended.append((transfer, transfer.result(now: now)))
+        case .complete: ended.add(transfer, transfer.reply(now: now))
         case .oversized: fail(transfer, .oversized)
         case .reset: fail(transfer, .reset)
         case .wantsHTTP1: refusedTransfers.append(transfer)
@@ -197,7 +191,7 @@ final class HTTP2Connections: Connections {
     }
 
     private func fail(_ transfer: Transfer, _ failure: TransferFailure) {
-        ended.append((transfer, .failure(transfer.isOversized ? .oversized : failure)))
+        ended.add(transfer, .failure(transfer.isOversized ? .oversized : failure))
     }
 
     private func startAgain(_ transfer: Transfer, now: Instant) {

@@ -47,6 +47,8 @@ import CNghttp2
     private(set) var session: OpaquePointer?
     /// The header fields, reused for each request.
     private var fields = FieldBuffer()
+    /// The transfer whose header block is being received; nil: none, or that of a cancelled stream.
+    private var heading: Transfer?
 
     /// - Parameter maxStreams: the number of streams that the server allows until its SETTINGS arrive; at least 1.
     init(maxStreams: Int = TLSClient.usualStreams) throws(TransferFailure) {
@@ -99,9 +101,8 @@ import CNghttp2
 
     /// Queues the request.
     func start(_ transfer: Transfer) throws(TransferFailure) {
-        fields.set(transfer.request)
         let context = unsafe Unmanaged.passUnretained(transfer).toOpaque()
-        let id = unsafe fields.withValues { (values, count) in
+        let id = unsafe fields.withFields(of: transfer.request) { (values, count) in
             guard transfer.hasBody else {
                 return unsafe nghttp2_submit_request(session, nil, values, count, nil, context)
             }
@@ -167,20 +168,30 @@ import CNghttp2
         return nil
     }
 
-    func takeEnded() -> [Ended] {
-        guard !ended.isEmpty else { return [] }
-        return exchange(&ended, with: [])
+    /// Passes the streams that have ended since the last call. The arrays keep their memory for the next streams.
+    func takeEnded(_ take: (Ended) -> Void) {
+        guard !ended.isEmpty else { return }
+        var next = 0
+        while next < ended.count {
+            take(ended[next])
+            next += 1
+        }
+        ended.removeAll(keepingCapacity: true)
     }
 
-    /// Returns the transfers whose whole request is part of the output since the last call.
-    func takeSent() -> [Transfer] {
-        guard !sent.isEmpty else { return [] }
-        return exchange(&sent, with: [])
+    /// True if `takeSent` has transfers to pass.
+    var hasSent: Bool { !sent.isEmpty }
+
+    /// Passes the transfers whose whole request is part of the output since the last call.
+    func takeSent(_ take: (Transfer) -> Void) {
+        for index in sent.indices { take(sent[index]) }
+        sent.removeAll(keepingCapacity: true)
     }
 
     private func release(_ transfer: Transfer) {
         transfer.streamID = nil
         openStreams -= 1
+        if heading === transfer { heading = nil }
     }
 
     private func end(_ transfer: Transfer, _ end: StreamEnd) {
@@ -194,15 +205,19 @@ extension HTTP2Session {
     private static func callbacks() throws(TransferFailure) -> OpaquePointer {
         var made: OpaquePointer?
         guard unsafe nghttp2_session_callbacks_new(&made) == 0, let callbacks = unsafe made else { throw noMemory }
-        unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks) {
-            (session, frame, name, nameCount, value, valueCount, _, _) in
+        unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { (session, frame, context) in
             // Other header blocks are those of pushed requests.
-            guard let frame = unsafe frame, unsafe UInt32(frame.pointee.hd.type) == NGHTTP2_HEADERS.rawValue,
-                let transfer = unsafe HTTP2Session.transfer(session, frame.pointee.hd.stream_id)
-            else { return 0 }
+            guard let frame = unsafe frame, let connection = unsafe HTTP2Session.at(context) else { return 0 }
+            let isReply = unsafe UInt32(frame.pointee.hd.type) == NGHTTP2_HEADERS.rawValue
+            connection.heading = unsafe isReply ? HTTP2Session.transfer(session, frame.pointee.hd.stream_id) : nil
+            return 0
+        }
+        unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+            (_, _, name, nameCount, value, valueCount, _, context) in
+            guard let transfer = unsafe HTTP2Session.at(context)?.heading else { return 0 }
             let isTaken = unsafe transfer.received(
-                headerName: UnsafeBufferPointer(start: name, count: nameCount),
-                value: UnsafeBufferPointer(start: value, count: valueCount))
+                headerName: UnsafeBufferPointer(start: name, count: nameCount).span,
+                value: UnsafeBufferPointer(start: value, count: valueCount).span)
             return isTaken ? 0 : Int32(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
         }
         unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {

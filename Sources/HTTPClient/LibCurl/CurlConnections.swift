@@ -11,12 +11,12 @@ final class CurlConnections: Connections {
     private(set) var dueAt: Instant?
     private let interest: InterestHandler
     private let ledger = SocketLedger()
-    private var ended: [EndedTransfer] = []
+    private let ended: EndedTransfers
     /// The multi handle; nil: closed.
     private var multi: MultiHandle?
 
-    init(interest: @escaping InterestHandler) throws(TransferFailure) {
-        self.interest = interest
+    init(_ ended: EndedTransfers, interest: @escaping InterestHandler) throws(TransferFailure) {
+        (self.ended, self.interest) = (ended, interest)
         multi = try MultiHandle(ledger: ledger)
     }
 
@@ -42,7 +42,6 @@ final class CurlConnections: Connections {
     }
 
     func cancel(_ transfer: Transfer, now: Instant) {
-        ended.removeAll { $0.transfer === transfer }
         guard let index = transfers.firstIndex(where: { $0 === transfer }) else { return }
         remove(at: index)
         settle(now: now)
@@ -57,11 +56,6 @@ final class CurlConnections: Connections {
         guard let at = dueAt, at <= now else { return }
         dueAt = nil
         act(on: CURL_SOCKET_TIMEOUT, mayTimeOut: true, now: now)
-    }
-
-    func takeEnded() -> [EndedTransfer] {
-        guard !ended.isEmpty else { return [] }
-        return exchange(&ended, with: [])
     }
 
     func close() {
@@ -89,7 +83,7 @@ final class CurlConnections: Connections {
                 transfer.isOversized
                 ? .oversized
                 : transfer.easy?.failure(unsafe ccurl_message_result(message), hasNeighbour: hasNeighbour)
-            ended.append((transfer, failure.map { .failure($0) } ?? transfer.result(now: now)))
+            ended.add(transfer, failure.map { .failure($0) } ?? transfer.reply(now: now))
             remove(at: index)
         }
         settle(now: now)
@@ -134,7 +128,9 @@ extension EasyHandle {
             })
         try check(
             unsafe ccurl_set_receiver(raw, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
-                unsafe EasyHandle.passing(bytes, size * count, context) { unsafe $0.received(headerLine: $1) }
+                unsafe EasyHandle.passing(bytes, size * count, context) {
+                    unsafe $0.received(headerLine: $1.assumingMemoryBound(to: UInt8.self).span)
+                }
             })
     }
 

@@ -6,16 +6,16 @@ import DNSWire
 
 extension EasyHandle {
     func configureRequest(_ request: TransferRequest, timeout: Duration) throws(TransferFailure) {
-        try set(CURLOPT_URL, endpoint.url(target: request.target))
+        try set(CURLOPT_URL, endpoint.url(target: request.message.url))
         try set(CURLOPT_PATH_AS_IS, 1)
-        if request.method == .post {
+        if request.message.method == .post {
             try set(CURLOPT_POST, 1)
             try check(
-                unsafe request.body.withUnsafeBytes {
+                unsafe request.message.body.withUnsafeBytes {
                     unsafe ccurl_set_bytes(raw, $0.baseAddress, curl_off_t($0.count))
                 })
         }
-        var lines = request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
+        var lines = request.message.headers.fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
         if let host = endpoint.ownHostHeader { lines.append("Host: \(host)") }
         for line in lines { try headerLines.append(line) }
         try check(unsafe ccurl_set_list(raw, CURLOPT_HTTPHEADER, headerLines.first))

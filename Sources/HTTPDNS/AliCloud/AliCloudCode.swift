@@ -1,6 +1,8 @@
 // The error codes of Alibaba's service, `{"code":"..."}` with an HTTP status (providers.md 2.2), and the errors that
 // they map to.
 
+import DNSWire
+
 enum AliCloudCode: String, CaseIterable {
     case missingArgument = "MissingArgument"
     case invalidHost = "InvalidHost"

@@ -5,13 +5,14 @@ package import DNSWire
 package import Settings
 
 package struct DoHDialect: SingleQuestionDialect {
-    private let url: String
+    /// The target of every request; with GET the message follows.
+    private let target: [UInt8]
     private let method: HTTPRequest.Method
     private let trustsAuthenticData: Bool
 
     /// - Parameter trustsAuthenticData: the operator trusts the provider to validate.
     package init(url: String, method: HTTPRequest.Method = .get, trustsAuthenticData: Bool = false) {
-        self.url = url
+        target = Array((method == .get ? URLQuery.append("dns=", to: url) : url).utf8)
         self.method = method
         self.trustsAuthenticData = trustsAuthenticData
     }
@@ -29,6 +30,8 @@ package struct DoHDialect: SingleQuestionDialect {
 
     package static let mediaType = "application/dns-message"
     private static let id: UInt16 = 0
+    private static let headersOfGet = HTTPHeaders([.init("Accept", mediaType)])
+    private static let headersOfPost = HTTPHeaders([.init("Accept", mediaType), .init("Content-Type", mediaType)])
 
     package var carriesAliases: Bool { true }
     package var carriesDNSSEC: Bool { true }
@@ -42,27 +45,22 @@ package struct DoHDialect: SingleQuestionDialect {
         case .get:
             // The request has no padding: a longer URL reduces cache hits, the reason for GET.
             let message = UpstreamQuery.message(
-                for: question.lowercased, id: DoHDialect.id, clientSubnet: context.clientSubnet,
-                wantsAuthenticData: trustsAuthenticData)
-            return HTTPRequest(
-                // The URL alphabet needs no percent-encoding.
-                url: URLQuery.append("dns=" + Base64.url.encode(message), to: url),
-                headers: HTTPHeaders([.init("Accept", DoHDialect.mediaType)]))
+                for: question, id: DoHDialect.id, clientSubnet: context.clientSubnet,
+                wantsAuthenticData: trustsAuthenticData, isLowercased: true)
+            // The URL alphabet needs no percent-encoding.
+            return HTTPRequest(target: Base64.url.append(message, to: target), headers: DoHDialect.headersOfGet)
         case .post:
             return HTTPRequest(
-                method: .post, url: url,
-                headers: HTTPHeaders([
-                    .init("Accept", DoHDialect.mediaType), .init("Content-Type", DoHDialect.mediaType),
-                ]),
+                method: .post, target: target, headers: DoHDialect.headersOfPost,
                 body: UpstreamQuery.message(
-                    for: question.lowercased, id: DoHDialect.id, paddedTo: UpstreamQuery.paddingBlockBytes,
-                    clientSubnet: context.clientSubnet, wantsAuthenticData: trustsAuthenticData))
+                    for: question, id: DoHDialect.id, paddedTo: UpstreamQuery.paddingBlockBytes,
+                    clientSubnet: context.clientSubnet, wantsAuthenticData: trustsAuthenticData, isLowercased: true))
         }
     }
 
     package func answer(from reply: HTTPReply, to question: Question) throws(DialectError) -> Answer {
         let body = try reply.acceptedBody()
-        if let type = reply.headers["Content-Type"], !isMessage(type) {
+        if let type = reply.headers.value(of: "Content-Type"), !isMessage(type) {
             throw .garbage("Content-Type is not \(DoHDialect.mediaType)")
         }
         let answer: Answer
@@ -78,12 +76,14 @@ package struct DoHDialect: SingleQuestionDialect {
     }
 
     /// Compares type and subtype, in any letter case and with any parameters (RFC 9110 section 8.3.1).
-    private func isMessage(_ contentType: String) -> Bool {
-        if contentType == DoHDialect.mediaType { return true }
-        let type = contentType.utf8.prefix { $0 != UInt8(ascii: ";") }
-        let end = type.lastIndex { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
-        guard let end else { return false }
-        return type[...end].lazy.map(\.lowercased).elementsEqual(DoHDialect.mediaType.utf8)
+    private func isMessage(_ contentType: ArraySlice<UInt8>) -> Bool {
+        let (type, expected) = (contentType.span, DoHDialect.mediaType.utf8.span)
+        guard type.count >= expected.count else { return false }
+        for index in expected.indices where type[index].lowercased != expected[index] { return false }
+        for index in expected.count..<type.count where type[index] != UInt8(ascii: " ") {
+            if type[index] != UInt8(ascii: "\t") { return type[index] == UInt8(ascii: ";") }
+        }
+        return true
     }
 
     package func question(from request: HTTPRequest, in context: DialectContext) throws(DialectError) -> Question {
@@ -92,7 +92,7 @@ package struct DoHDialect: SingleQuestionDialect {
             guard let text = URLQuery.value(of: "dns", in: request.url) else { throw .garbage("no parameter dns") }
             guard let bytes = Base64.url.decode(text) else { throw .garbage("dns is not base64url") }
             message = bytes
-        } else if !(request.headers["Content-Type"].map(isMessage) ?? false) {
+        } else if !(request.headers.value(of: "Content-Type").map(isMessage) ?? false) {
             throw .status(415)
         }
         guard case .query(let query) = Query.receive(message.span), query.recordClass == Query.classIN else {
@@ -146,13 +146,5 @@ extension DialectError {
             case .lame: .garbage("referral to other servers")
             case .malformed(let place): .garbage("\(place)")
             }
-    }
-}
-
-extension Question {
-    /// Lowers the letter case, so that equal questions give equal requests.
-    fileprivate var lowercased: Question {
-        guard name.wire.contains(where: { $0 != $0.lowercased }) else { return Question(name, type, dnssec: dnssec) }
-        return Question(Name(wire: name.wire.map(\.lowercased)) ?? name, type, dnssec: dnssec)
     }
 }

@@ -1,5 +1,6 @@
 // Selects the code of a dialect: by a provider's settings, or for the lab by a request.
 
+package import DNSWire
 package import Settings
 
 extension Settings.Provider.Dialect {

@@ -15,21 +15,32 @@ struct Base64: Sendable {
     /// The URL alphabet (RFC 4648 section 5).
     static let url = Base64(lastTwo: "-_", isPadded: false)
 
-    func encode(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        text.append(addingCapacity: (bytes.count + 2) / 3 * 4) { text in
+    func encode(_ bytes: [UInt8]) -> String { String(decoding: append(bytes, to: []), as: UTF8.self) }
+
+    /// Returns the text with the bytes appended in Base64.
+    func append(_ bytes: [UInt8], to prefix: [UInt8]) -> [UInt8] {
+        [UInt8](capacity: prefix.count + (bytes.count + 2) / 3 * 4) { text in
+            for byte in prefix { text.append(byte) }
             let (bytes, alphabet) = (bytes.span, alphabet.span)
-            // Three bytes are four characters. Fewer bytes at the end are filled up with zeros.
-            for start in stride(from: 0, to: bytes.count, by: 3) {
-                let count = min(3, bytes.count - start)
-                var group = UInt32(bytes[start]) << 16
-                if count > 1 { group |= UInt32(bytes[start + 1]) << 8 }
-                if count > 2 { group |= UInt32(bytes[start + 2]) }
-                for character in 0...count { text.append(alphabet[Int(group >> (18 - 6 * character) & 0x3F)]) }
+            var next = 0
+            // Three bytes are four characters.
+            while next + 3 <= bytes.count {
+                let group = UInt32(bytes[next]) << 16 | UInt32(bytes[next + 1]) << 8 | UInt32(bytes[next + 2])
+                text.append(alphabet[Int(group >> 18)])
+                text.append(alphabet[Int(group >> 12 & 0x3F)])
+                text.append(alphabet[Int(group >> 6 & 0x3F)])
+                text.append(alphabet[Int(group & 0x3F)])
+                next += 3
             }
-            while isPadded, !text.count.isMultiple(of: 4) { text.append(UInt8(ascii: "=")) }
+            guard next < bytes.count else { return }
+            // Fewer bytes at the end are filled up with zeros.
+            let isPair = next + 2 == bytes.count
+            let group = UInt32(bytes[next]) << 16 | (isPair ? UInt32(bytes[next + 1]) << 8 : 0)
+            text.append(alphabet[Int(group >> 18)])
+            text.append(alphabet[Int(group >> 12 & 0x3F)])
+            if isPair { text.append(alphabet[Int(group >> 6 & 0x3F)]) }
+            if isPadded { for _ in 0..<(isPair ? 1 : 2) { text.append(UInt8(ascii: "=")) } }
         }
-        return String(decoding: text, as: UTF8.self)
     }
 
     /// Returns nil for an invalid character or length. Accepts both padded and unpadded text in both alphabets, since

@@ -5,26 +5,32 @@ import DNSWire
 extension HTTPHeaders {
     /// The `Age` in seconds; 0 if absent or not a number (RFC 9111 section 5.1).
     var ageSeconds: UInt32 {
-        guard let text = self["Age"], !text.isEmpty, text.utf8.allSatisfy(\.isDigit) else { return 0 }
-        return UInt32(text) ?? UInt32.max
+        guard let digits = value(of: "Age"), !digits.isEmpty, digits.allSatisfy(\.isDigit) else { return 0 }
+        return HTTPHeaders.number(digits.span) ?? 0
     }
 
     /// The `max-age` of `Cache-Control` in seconds; nil if absent or not a number (RFC 9111 section 5.2.2.1).
     var maxAgeSeconds: UInt32? {
-        guard let text = self["Cache-Control"] else { return nil }
-        let bytes = text.utf8.span
+        guard let directives = value(of: "Cache-Control") else { return nil }
+        let bytes = directives.span
         var next = 0
         while next < bytes.count {
             let start = next
-            let end = (start..<bytes.count).first { bytes[$0] == UInt8(ascii: ",") } ?? bytes.count
-            let directive = bytes.extracting(start..<end)
+            let end = HTTPHeaders.position(of: UInt8(ascii: ","), in: bytes, from: start)
             next = end + 1
-            guard let equals = directive.indices.first(where: { directive[$0] == UInt8(ascii: "=") }),
-                HTTPHeaders.isMaxAge(directive.extracting(..<equals))
-            else { continue }
+            let directive = bytes.extracting(start..<end)
+            let equals = HTTPHeaders.position(of: UInt8(ascii: "="), in: directive, from: 0)
+            guard equals < directive.count, HTTPHeaders.isMaxAge(directive.extracting(..<equals)) else { continue }
             return HTTPHeaders.number(directive.extracting((equals + 1)...))
         }
         return nil
+    }
+
+    /// Returns the first position of the byte at or after `start`, or the end if there is none.
+    private static func position(of byte: UInt8, in bytes: Span<UInt8>, from start: Int) -> Int {
+        var at = start
+        while at < bytes.count, bytes[at] != byte { at += 1 }
+        return at
     }
 
     /// Spaces do not count.

@@ -1,6 +1,7 @@
 // The offset of a provider's clock, learned from its replies and used to date signatures. With it, a machine with a
 // wrong clock can still resolve the names of its time servers. Reads no clock.
 
+package import DNSWire
 import Glibc
 
 package struct ServerClock: Equatable, Sendable {
@@ -9,7 +10,7 @@ package struct ServerClock: Equatable, Sendable {
     /// This machine's time when a reply last stated the provider's, in milliseconds since 1970.
     private var toldAt: Int64?
     /// The last header and its date: a provider sends the same header for a whole second.
-    private var lastDate: (text: String, date: HTTPDate?)?
+    private var lastDate: (header: ArraySlice<UInt8>, date: HTTPDate?)?
 
     /// The largest difference that is ignored: the `Date` header has whole seconds and is some time old.
     static let toleranceMilliseconds: Int64 = 2000
@@ -29,8 +30,8 @@ package struct ServerClock: Equatable, Sendable {
     /// - Returns: true if a request dated with the old offset should be retried.
     @discardableResult
     package mutating func learn(from reply: HTTPReply, in dialect: any Dialect, wallMilliseconds: Int64) -> Bool {
-        if let text = reply.headers["Date"] {
-            if lastDate?.text != text { lastDate = (text, HTTPDate(text)) }
+        if let header = reply.headers.value(of: "Date") {
+            if lastDate?.header != header { lastDate = (header, HTTPDate(String(decoding: header, as: UTF8.self))) }
             if let date = lastDate?.date { return learn(date.unixSeconds, wallMilliseconds: wallMilliseconds) }
         }
         return learn(dialect.unixSeconds(in: reply.body), wallMilliseconds: wallMilliseconds)

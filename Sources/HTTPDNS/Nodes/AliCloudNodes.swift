@@ -1,6 +1,6 @@
 // Alibaba's list of service nodes (`/ss`, providers.md 2.4).
 
-import DNSWire
+package import DNSWire
 import Settings
 
 package struct AliCloudNodes: NodeListing {

@@ -1,7 +1,7 @@
 // Baidu's list of service addresses: `serverip` in replies to questions that have `alt_server_ip=true` (providers.md
 // 7.1). It is an object with arrays "ipv4" and "ipv6"; this shape is inferred from that of `data`, UNCONFIRMED.
 
-import DNSWire
+package import DNSWire
 
 package struct BaiduNodes: NodeListing {
     package init() {}

@@ -2,7 +2,7 @@
 // such as "log:0|domain:0|ip:119.29.29.98;119.28.28.98|ttl:60". Over HTTP the list is encrypted like replies to
 // questions.
 
-import DNSWire
+package import DNSWire
 
 package struct DNSPodNodes: NodeListing {
     package enum Credentials: Sendable {

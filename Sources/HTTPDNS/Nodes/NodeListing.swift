@@ -1,5 +1,7 @@
 // The list of service nodes of a vendor: each vendor's request and reply, as pure functions.
 
+package import DNSWire
+
 package protocol NodeListing: Sendable {
     /// The list is in replies to questions, and there is no request for it.
     var comesWithAnswers: Bool { get }

@@ -1,6 +1,6 @@
 // UCloud's list of service nodes (`/ACCOUNT/service`, providers.md 7.2): URLs, the best one first.
 
-import DNSWire
+package import DNSWire
 
 package struct UCloudNodes: NodeListing {
     private let url: String

@@ -1,6 +1,8 @@
 // Volcengine's list of service hosts (`/svc_meta`, providers.md 3 and correction C7): names or addresses, the hosts for
 // normal use first.
 
+package import DNSWire
+
 package struct VolcengineNodes: NodeListing {
     private let dialect: Volcengine
 

@@ -256,14 +256,14 @@ package final class ProviderFetches: TimedPart {
         provider.counts.requests += 1
         provider.counts.names += UInt64(request.questions.count)
         let timeouts = RequestTimeouts(provider.timeout)
-        var outgoing = TransferRequest(
+        let outgoing = TransferRequest(
             message, to: first.dialled, timeout: timeouts.transfer, connectTimeout: timeouts.connect,
             needsOwnConnection: provider.distrustsConnections(now: now),
             stallTimeout: timeouts.stall, silenceTimeout: silence,
             deadPathTimeout: timeouts.deadPath - request.countsFrom.duration(to: now),
             unacknowledgedAfter: ProviderFetches.unacknowledgedAfter,
-            subject: request.holder, elsewhere: others.isEmpty ? [] : others.map(\.dialled))
-        outgoing.number = request.number
+            subject: { [holder = request.holder] in holder.parent }, number: request.number,
+            elsewhere: others.isEmpty ? [] : others.map(\.dialled))
         let transfer = http.start(outgoing, now: now)
         request.sent(transfer, first: first, others: others, now: now)
         requestOfTransfer[transfer] = request

@@ -1,6 +1,6 @@
 // The by-products of requests to providers: for the plans of address lists, and for the counts of billed questions.
 
-package import HTTPDNS
+package import DNSWire
 package import Resolver
 
 package enum ProviderNews {

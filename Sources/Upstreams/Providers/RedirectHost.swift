@@ -1,7 +1,6 @@
 // The host to which an HTTP reply redirects: a provider's reply, or the reply to the check for a captive portal.
 
 package import DNSWire
-package import HTTPDNS
 
 extension HTTPReply {
     /// Target host of a redirect; nil if the reply is no redirect, stays on its host, or names an address.

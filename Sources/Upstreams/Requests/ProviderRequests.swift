@@ -1,8 +1,7 @@
 // Converts requests and replies between the HTTP client, the dialects and the resolver.
 
-import DNSWire
+package import DNSWire
 package import HTTPClient
-import HTTPDNS
 import LinuxIO
 import Resolver
 
@@ -10,23 +9,6 @@ import Resolver
 struct RequestWay {
     let endpoint: HTTPEndpoint
     let dialled: HTTPEndpoint
-}
-
-extension TransferRequest {
-    init(
-        _ request: HTTPRequest, to endpoint: HTTPEndpoint, timeout: Duration, connectTimeout: Duration,
-        needsOwnConnection: Bool, stallTimeout: Duration? = nil, silenceTimeout: Duration? = nil,
-        deadPathTimeout: Duration? = nil, unacknowledgedAfter: Duration? = nil, subject: ShareHolder? = nil,
-        elsewhere: [HTTPEndpoint] = [], wantsCertificate: Bool = false
-    ) {
-        self.init(
-            method: request.method == .get ? .get : .post, endpoint: endpoint, target: request.url,
-            headers: request.headers.fields.map { ($0.name, $0.value) }, body: request.body, timeout: timeout,
-            connectTimeout: connectTimeout, needsOwnConnection: needsOwnConnection, stallTimeout: stallTimeout,
-            silenceTimeout: silenceTimeout, deadPathTimeout: deadPathTimeout, unacknowledgedAfter: unacknowledgedAfter,
-            elsewhere: elsewhere, wantsCertificate: wantsCertificate)
-        if let subject { self.subject = { subject.parent } }
-    }
 }
 
 extension Result<TransferReply, TransferFailure> {
@@ -41,8 +23,7 @@ extension Result<TransferReply, TransferFailure> {
 
 extension HTTPReply {
     package init(_ reply: TransferReply) {
-        let fields = reply.headers.map { HTTPHeaders.Field($0.name, $0.value) }
-        self.init(status: reply.status, headers: HTTPHeaders(fields), body: reply.body)
+        self.init(status: reply.status, headers: reply.headers, body: reply.body)
     }
 }
 
