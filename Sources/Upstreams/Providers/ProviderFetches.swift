@@ -55,7 +55,7 @@ package final class ProviderFetches: TimedPart {
     }
 
     var hasFinished: Bool {
-        unreported.isWaiting || http.hasFinished || hasFreePlace && queue.hasWaiting
+        unreported.isWaiting || http.hasFinished || hasFreePlace && inPlace { $0.hasWaiting }
     }
 
     /// Replaces the providers. Those with unchanged endpoints and secrets keep their state.
@@ -552,10 +552,10 @@ package final class ProviderFetches: TimedPart {
     private func setPlaces(of provider: Provider, _ dialled: HTTPEndpoint, afterStatus status: Int, now: Instant) {
         if status == 429 || status == 503 {
             http.wantsFewer(of: dialled, now: now)
-        } else if queue.hasWaiting, inPlace({ $0.wantsMore(at: pool(of: provider)) }) {
+        } else if inPlace({ $0.hasWaiting && $0.wantsMore(at: pool(of: provider)) }) {
             http.wantsMore(of: dialled, now: now)
         }
-        if queue.hasWaiting { queue.set(places(at: provider), of: pool(of: provider)) }
+        if inPlace({ $0.hasWaiting }) { queue.set(places(at: provider), of: pool(of: provider)) }
     }
 
     /// Lets a request wait for another place, because its connection was refused or closed.

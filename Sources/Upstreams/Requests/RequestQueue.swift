@@ -165,13 +165,21 @@ package struct RequestQueue {
         /// The last answer that was owed for longer than `Bounds.hopelessAfter`.
         var silenceEndedAt: Instant?
 
-        /// Bound on `uncompared`. Of so many answers, the last two are mostly for different parents.
-        private static let maxUncompared = 64
+        /// Bound on `uncompared`: more than the requests of most pools, so that the answers since the start of a
+        /// running request fit.
+        private static let maxUncompared = 1024
 
         mutating func add(_ holder: ShareHolder, now: Instant) {
             at = now
-            if uncompared.count == Answers.maxUncompared { compare() }
             uncompared.append((holder, now))
+        }
+
+        var isFull: Bool { uncompared.count >= Answers.maxUncompared }
+
+        /// Drops answers from before the start of every request whose end may ask for them.
+        mutating func forget(before start: Instant) {
+            uncompared.removeAll { $0.at < start }
+            if uncompared.count > Answers.maxUncompared / 2 { compare() }
         }
 
         /// Whether a name of another parent was answered since.
@@ -508,6 +516,10 @@ package struct RequestQueue {
         pool.answers.owedSince = pool.running == 0 ? nil : now
         pool.answers.count += 1
         request.answered(&pool.answers, now: now)
+        if pool.answers.isFull {
+            let starts = requests.lazy.compactMap { $0?.pool === pool ? $0?.startedAt : nil }
+            pool.answers.forget(before: starts.min() ?? now)
+        }
         guard !suspectUntil.isEmpty || !hangs.isEmpty else { return }
         for parent in request.parents {
             let name = PoolName(pool: pool.id, parent: parent)
