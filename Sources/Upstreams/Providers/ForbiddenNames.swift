@@ -18,9 +18,8 @@ struct ForbiddenNames {
 
     /// When the provider last answered with another status.
     private var answeredAt: Instant?
-    /// Names of the latest answers; `ring` has them in their order, from `oldest` on.
-    private var answered: Set<Name> = []
-    private var ring: [Name] = []
+    /// Names of the latest answers, each once, in a ring.
+    private var answered: [Name] = []
     private var oldest = 0
     /// Names that got a 403 since the last answer, although nothing shows that they are foreign to the account.
     private var unexplained: Set<Name> = []
@@ -35,11 +34,10 @@ struct ForbiddenNames {
 
     mutating func answered(_ name: Name, now: Instant) {
         answeredAt = now
-        if !unexplained.isEmpty { unexplained = [] }
-        guard answered.insert(name).inserted else { return }
-        guard ring.count >= ForbiddenNames.maxAnswered else { return ring.append(name) }
-        answered.remove(ring[oldest])
-        ring[oldest] = name
+        unexplained = []
+        guard !answered.contains(name) else { return }
+        guard answered.count >= ForbiddenNames.maxAnswered else { return answered.append(name) }
+        answered[oldest] = name
         oldest = (oldest + 1) % ForbiddenNames.maxAnswered
     }
 
