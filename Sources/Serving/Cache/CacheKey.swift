@@ -21,15 +21,21 @@ package struct Partition: RawRepresentable, Hashable, Sendable {
 
 /// The lower-case name of a key, in whole words so that it is hashed and compared eight bytes at a time. Invariant:
 /// bytes after the name, up to the word border, are zero.
-struct FoldedName: ~Copyable {
-    /// The name in words. Not an `InlineArray`: a span of one of this size costs a copy of the whole (Swift 6.3).
-    private var words = [UInt64](repeating: 0, count: 32)
+@safe struct FoldedName: ~Copyable {
+    /// The name in words, with room for the longest. Not an `InlineArray`: a span of one of this size costs a copy of
+    /// the whole (Swift 6.3). Not an array: a key for one lookup would fill all of it.
+    private let words = UnsafeMutablePointer<UInt64>.allocate(capacity: 32)
     private(set) var byteCount = 0
+
+    deinit { unsafe words.deallocate() }
 
     private var wordCount: Int { (byteCount + 7) / 8 }
 
     var span: Span<UInt64> {
-        @_lifetime(borrow self) borrowing get { words.span.extracting(0..<wordCount) }
+        @_lifetime(borrow self) borrowing get {
+            let span = unsafe Span(_unsafeStart: words, count: wordCount)
+            return unsafe _overrideLifetime(span, borrowing: self)
+        }
     }
 
     /// Sets the name from `count` bytes of `source` at `start`, in wire form, at most 255 bytes. Length bytes are at
@@ -39,10 +45,9 @@ struct FoldedName: ~Copyable {
         byteCount = count
         guard count > 0 else { return }
         unsafe source.extracting(start..<(start + count)).withUnsafeBytes { bytes in
-            var folded = words.mutableSpan
-            folded[(count - 1) / 8] = 0
-            unsafe folded.withUnsafeMutableBytes { unsafe $0.copyMemory(from: bytes) }
-            for index in 0...((count - 1) / 8) { folded[index] = FoldedName.lowercased(folded[index]) }
+            unsafe words[(count - 1) / 8] = 0
+            unsafe UnsafeMutableRawBufferPointer(start: words, count: count).copyMemory(from: bytes)
+            for index in 0...((count - 1) / 8) { unsafe words[index] = FoldedName.lowercased(words[index]) }
         }
     }
 
