@@ -18,7 +18,11 @@ struct RoutedQuestion {
 }
 
 struct Routing {
-    var policy = Policy()
+    var policy = Policy() {
+        didSet { ordinary = ([policy] + policy.views.map(\.policy)).map(\.ordinaryNames) }
+    }
+    /// The policies of ordinary names, which are most: for clients without a view, and then for those of each view.
+    private var ordinary = [Policy().ordinaryNames]
     var hasSystem = false
     var hosts = HostsFiles.none
     var leases = Leases.none
@@ -37,10 +41,9 @@ struct Routing {
 
     /// Returns the question with what the settings and the local names say about its name.
     func routed(_ question: Question, now: Instant) -> RoutedQuestion {
-        withPolicy(of: question) { policy in
-            RoutedQuestion(
-                question: question, policy: policy.of(question.name), place: place(of: question, by: policy, now: now))
-        }
+        RoutedQuestion(
+            question: question, policy: policy(for: question),
+            place: withPolicy(of: question) { place(of: question, by: $0, now: now) })
     }
 
     private func place(of question: Question, by policy: borrowing Policy, now: Instant) -> LocalNames.Route {
@@ -244,7 +247,10 @@ extension Routing {
     }
 
     /// Returns the policy for the clients and the name of a question.
-    func policy(for question: Question) -> NamePolicy { withPolicy(of: question) { $0.of(question.name) } }
+    func policy(for question: Question) -> NamePolicy {
+        withPolicy(of: question) { $0.special(question.name) }
+            ?? ordinary[policy.index(of: question.clients).map { $0 + 1 } ?? 0]
+    }
 
     /// Calls `use` with the policy for the clients of a question. A copy would count its many references, which costs
     /// 3 % of a miss.

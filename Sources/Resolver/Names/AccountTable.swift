@@ -31,6 +31,8 @@ package struct AccountTable: Equatable, Sendable {
 
     private var matches: [QuestionScope: Match] = [:]
 
+    var isEmpty: Bool { matches.isEmpty }
+
     package init(_ accounts: [AccountNames]) {
         for account in accounts {
             for name in account.names {

@@ -42,7 +42,9 @@ package struct Policy: Equatable, Sendable {
     package init() {}
 
     /// Returns the upstreams that the settings allow for a name.
-    package func upstreams(for name: Name) -> NameUpstreams { direction(of: name, rules.rule(for: name)).upstreams }
+    package func upstreams(for name: Name) -> NameUpstreams {
+        direction(of: name, rules.rule(for: name), account(of: name)).upstreams
+    }
 
     /// The names whose answers are accepted under terms only, with all names below them: answers must meet an
     /// expectation, or come from a nameserver. With a list of such names, the root.
@@ -124,8 +126,7 @@ package struct Policy: Equatable, Sendable {
             || rule?.upstreams.map { $0 != .link } ?? false
     }
 
-    private func direction(of name: Name, _ rule: Rule?) -> Direction {
-        let account = account(of: name)
+    private func direction(of name: Name, _ rule: Rule?, _ account: AccountTable.Match?) -> Direction {
         if account == nil, let upstreams = rule?.upstreams, upstreams.areFinal {
             return Direction(upstreams: links.upstreams(upstreams, of: name), grounds: .rule)
         }
@@ -155,13 +156,26 @@ package struct Policy: Equatable, Sendable {
         }
     }
 
-    func of(_ name: Name) -> NamePolicy {
-        let found = rules.rule(for: name)
-        let direction = direction(of: name, found)
-        let isFinal = direction.upstreams.areFinal
-        if !isFinal, let exceptions, exceptions.cover(name) {
+    func of(_ name: Name) -> NamePolicy { special(name) ?? ordinaryNames }
+
+    /// The policy of names about which no rule, account or portal decides.
+    var ordinaryNames: NamePolicy { policy(by: nil, direction(of: .root, nil, nil)) }
+
+    /// Returns the policy of a name about which a rule, an account or a suspected portal decides; nil for any other.
+    func special(_ name: Name) -> NamePolicy? {
+        guard !rules.isEmpty || !accounts.isEmpty || exceptions != nil else { return nil }
+        let (rule, account) = (rules.rule(for: name), account(of: name))
+        let isPortals = exceptions?.cover(name) ?? false
+        guard rule != nil || account != nil || isPortals else { return nil }
+        let direction = direction(of: name, rule, account)
+        if isPortals, !direction.upstreams.areFinal, let exceptions {
             return NamePolicy(ofPortalNames: stale, allowsPrivate: exceptions.mayBePrivate(name), nat64Prefixes)
         }
+        return policy(by: rule, direction)
+    }
+
+    private func policy(by found: Rule?, _ direction: Direction) -> NamePolicy {
+        let isFinal = direction.upstreams.areFinal
         var terms = found?.terms ?? RuleTerms()
         // Names inside a network often have certificates of an authority of their own.
         if isFinal, terms.connect == nil { terms.probe = terms.probe ?? false }

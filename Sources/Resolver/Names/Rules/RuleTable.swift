@@ -230,7 +230,7 @@ package struct RuleTable: Equatable, Sendable {
         return nil
     }
 
-    private var isEmpty: Bool { ruleOfName.isEmpty && lists.isEmpty }
+    var isEmpty: Bool { ruleOfName.isEmpty && lists.isEmpty }
 
     /// Calls `body` with each name that equals the name or is its ancestor and has rules, the longest first, and with
     /// its joined rules, until it returns false.
