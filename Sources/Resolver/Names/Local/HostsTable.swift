@@ -21,7 +21,7 @@ package struct HostsTable: Sendable {
     package private(set) var ignored = IgnoredLines()
     /// The digest of the text.
     private var digest = StableDigest()
-    private var entriesOfName: [Name: [Entry]] = [:]
+    fileprivate private(set) var entriesOfName: [Name: [Entry]] = [:]
     /// The names of addresses, by the name of the PTR question.
     private var nameOfReverse: [Name: Pointer] = [:]
     /// Names between a local zone and a name of the file, which exist without data (RFC 8020).
@@ -91,13 +91,6 @@ package struct HostsTable: Sendable {
 
     fileprivate func speaks(of name: Name) -> Bool { entriesOfName[name] != nil || nameOfReverse[name] != nil }
 
-    /// Appends the name's addresses. Nil if the file does not have the name; else the line with the first address.
-    fileprivate func collect(_ name: Name, into addresses: inout [Address]) -> UInt32? {
-        guard let entries = entriesOfName[name] else { return nil }
-        for entry in entries where !addresses.contains(entry.address) { addresses.append(entry.address) }
-        return entries.first?.line
-    }
-
     fileprivate func pointer(_ reverse: Name) -> (name: Name, line: UInt32)? {
         nameOfReverse[reverse].map { ($0.name, $0.line) }
     }
@@ -137,10 +130,11 @@ package struct HostsFiles: Equatable, Sendable {
         var addresses: [Address] = []
         var place: FilePlace?
         // A copy of a table would count its references.
-        let tables = tables.span
         for index in tables.indices {
-            guard let line = tables[index].collect(question.name, into: &addresses), place == nil else { continue }
-            place = FilePlace(path: tables[index].path, line: Int(line))
+            guard let entries = tables[index].entriesOfName[question.name] else { continue }
+            for entry in entries where !addresses.contains(entry.address) { addresses.append(entry.address) }
+            guard place == nil, let first = entries.first else { continue }
+            place = FilePlace(path: tables[index].path, line: Int(first.line))
         }
         return place.map { (.addresses(addresses, for: question, ttlSeconds: Bounds.hostsTTLSeconds), $0) }
     }
