@@ -19,6 +19,8 @@ package final class Answer: Equatable, Sendable {
     /// The answer section: CNAME records in chain order with the DNAME records that make them, then the records of the
     /// query type. Contains no other records, except in the answer to a question with DO.
     package let records: [ResourceRecord]
+    /// The addresses in the records, in order. Derived once, as several tables keep them.
+    package let addresses: [Address]
     /// The SOA record of a negative answer, if the upstream sent one (RFC 2308 section 3). Then, for a question with
     /// DO, the rest of the authority section: NSEC, NSEC3, DS, and signatures.
     package let authorities: [ResourceRecord]
@@ -60,6 +62,7 @@ package final class Answer: Equatable, Sendable {
     ) {
         self.kind = kind
         self.records = records
+        addresses = Answer.addresses(in: records)
         self.authorities = authorities
         self.isSigned = isSigned
         self.isAuthentic = isAuthentic
@@ -72,8 +75,7 @@ package final class Answer: Equatable, Sendable {
 
     package var responseCode: ResponseCode { kind == .noSuchName ? .noSuchName : .noError }
 
-    /// The addresses in the records, in order.
-    package var addresses: [Address] {
+    private static func addresses(in records: [ResourceRecord]) -> [Address] {
         var addresses: [Address] = []
         addresses.reserveCapacity(records.count)
         for record in records {

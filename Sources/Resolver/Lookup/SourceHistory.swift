@@ -55,11 +55,10 @@ struct SourceHistory {
     ///   - answer: the answer as received.
     ///   - usable: the answer without addresses that no public name may have; nil: nothing is left.
     mutating func answered(
-        _ question: Question, _ answer: Answer, usable: Answer?, _ contradiction: Contradiction? = nil,
+        _ question: Question, _ answer: Answer, usable: Answer?, _ contradiction: consuming Contradiction? = nil,
         by source: Source, took: Duration?, now: Instant
     ) {
-        let all = answer.addresses
-        let addresses = all.count <= Bounds.maxHeldAddresses ? all : Array(all.prefix(Bounds.maxHeldAddresses))
+        let addresses = answer.addresses.atMost(Bounds.maxHeldAddresses)
         let isWhole = usable.map { $0.records.count == answer.records.count } ?? false
         let left = isWhole ? addresses : usable?.addresses ?? []
         let found = SourceAnswer(

@@ -46,6 +46,9 @@ package struct ProbeTerms: Equatable, Sendable {
 }
 
 extension ProbeTerms {
+    /// The terms of a name without an answer.
+    static let none = ProbeTerms(ProbePolicy(), RuleTerms())
+
     /// The probes of an address, one for each port.
     func targets(_ name: Name, _ address: Address) -> [ProbeTarget] {
         ports.map { ProbeTarget(name, address, port: $0, by: method) }

@@ -6,7 +6,7 @@ import DNSWire
 struct NameVerification {
     let key: NameInView
     var touchedAt: Instant
-    private(set) var terms = ProbeTerms(ProbePolicy(), RuleTerms())
+    private(set) var terms = ProbeTerms.none
     private(set) var addresses: [KnownAddress] = [] {
         didSet {
             hasVerdict = addresses.contains { $0.hasVerdict }
@@ -137,7 +137,7 @@ struct NameVerification {
     mutating func keep(_ question: Question, _ answer: Answer, from source: Source, now: Instant) {
         let isAddress = question.type.isAddress
         let isHeldWhole = !isAddress || answer.records.count <= Bounds.maxHeldAddresses
-        let held = isHeldWhole ? answer : answer.with(Array(answer.addresses.prefix(Bounds.maxHeldAddresses)))
+        let held = isHeldWhole ? answer : answer.with(answer.addresses.atMost(Bounds.maxHeldAddresses))
         let kept = VerifiedQuestion.Kept(
             answer: held, source: source, endsAt: now + .seconds(Int64(answer.ttlSeconds)),
             handedOut: arranged(question, held))
@@ -247,6 +247,11 @@ enum AnswerQuality: Comparable {
     case verified
 }
 
+extension [Address] {
+    /// Returns the first addresses, itself if there are no more.
+    func atMost(_ count: Int) -> [Address] { self.count <= count ? self : Array(prefix(count)) }
+}
+
 /// A source's last answer for one address family of a name.
 struct SourceStatement {
     let source: Source
@@ -260,7 +265,7 @@ struct SourceStatement {
     init(_ source: Source, _ question: Question, _ answer: Answer, now: Instant) {
         self.source = source
         self.question = question
-        addresses = Array(answer.addresses.prefix(Bounds.maxHeldAddresses))
+        addresses = answer.addresses.atMost(Bounds.maxHeldAddresses)
         ttlSeconds = answer.ttlSeconds
         answeredAt = now
     }
