@@ -6,7 +6,19 @@ import DNSWire
 package struct FetchID: Hashable, Sendable {
     package let number: UInt64
 
+    /// The number of the lookup that the request is for; `noLookup` for a background measurement.
+    var lookup: Int { Int(number & 0xFFFF) }
+
+    static let noLookup = 0xFFFF
+
     package func _rawHashValue(seed: Int) -> Int { QuickHash.value(of: number, seed: seed) }
+}
+
+extension FetchID {
+    /// - Parameters:
+    ///   - serial: counts the requests.
+    ///   - lookup: the number of the lookup, at most `noLookup`.
+    init(_ serial: UInt64, ofLookup lookup: Int) { self.init(number: serial << 16 | UInt64(lookup)) }
 }
 
 package struct ProviderID: Hashable, Sendable {

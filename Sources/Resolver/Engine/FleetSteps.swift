@@ -4,7 +4,7 @@ package import DNSWire
 
 extension Resolver {
     mutating func fetchShared(_ id: FetchID, _ answer: Answer, now: Instant) {
-        guard let number = lookupOfFetch[id], let lookup = lookups[number] else { return }
+        guard let number = number(of: id), let lookup = lookups[number] else { return }
         let provider = lookup.provider(sent: id)
         change(number, now: now) { $0.fetchShared(id, answer, now: now, &$1) }
         if let provider { volunteered(lookup.question, answer, provider, now: now) }
@@ -32,17 +32,17 @@ extension Resolver {
     }
 
     mutating func fetchAwaitsFleet(_ id: FetchID, now: Instant) {
-        guard let number = lookupOfFetch[id] else { return }
+        guard let number = number(of: id) else { return }
         change(number, now: now) { $0.holdBack(id, now: now, &$1) }
     }
 
     mutating func fetchSent(_ id: FetchID, now: Instant) {
-        guard let number = lookupOfFetch[id] else { return }
+        guard let number = number(of: id) else { return }
         change(number, now: now) { $0.fetchSent(id, now: now, &$1) }
     }
 
     mutating func fetchDeferred(_ id: FetchID, until end: Instant, now: Instant) {
-        guard let number = lookupOfFetch[id], let question = lookups[number]?.question else { return }
+        guard let number = number(of: id), let question = lookups[number]?.question else { return }
         change(number, now: now) { $0.fetchDeferred(id, until: end, now: now, &$1) }
         guard self.number(of: question) == nil, isPlanned(question) else { return }
         state.plan.deferred(question, until: end, within: .seconds(1))
@@ -69,7 +69,7 @@ extension Lookup {
         running[index].until = giveUpAt
         // Another provider may have a place.
         if !running[index].awaitsPlace { providers.holdHedge() }
-        state.ranking[provider]?.unbegun(running[index].holder, now: now)
+        state.ranking[provider]?.unbegun(holder, now: now)
     }
 
     func fetchSent(_ id: FetchID, now: Instant, _ state: inout ResolverState) {
@@ -80,7 +80,7 @@ extension Lookup {
         running[index].awaitsPlace = false
         running[index].startedAt = now
         running[index].until = now + state.ranking.timeout(of: provider)
-        state.ranking[provider]?.begun(running[index].holder, now: now)
+        state.ranking[provider]?.begun(holder, now: now)
         holdSystem(until: now + min(systemHedge, Bounds.silentFloor))
         if providers.isHedgeHeld {
             providers.hedge(after: state.ranking.hedgeDelay(provider), startedAt: now, state.ranking, at: now)
@@ -115,7 +115,7 @@ extension Lookup {
     private func takeUnsent(_ id: FetchID, now: Instant, _ state: inout ResolverState) -> Attempt? {
         guard let index = running.firstIndex(where: { $0.id == id && !$0.isSent }) else { return nil }
         let attempt = running.remove(at: index)
-        state.end(attempt, isHeard: false, now: now)
+        state.end(attempt, of: holder, isHeard: false, now: now)
         if isRefresh, let provider = attempt.provider { state.ranking[provider]?.unspend(now: now) }
         return attempt
     }

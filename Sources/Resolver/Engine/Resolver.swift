@@ -12,7 +12,6 @@ package struct Resolver {
     private var freeNumbers: [Int] = []
     /// Finds the number of a lookup in flight by its question.
     private var index = HashIndex()
-    private(set) var lookupOfFetch: [FetchID: Int] = [:]
     private var deadlines = DeadlineQueue()
     var failures = FailureMemory()
     private(set) var refreshesInFlight = 0
@@ -221,6 +220,13 @@ package struct Resolver {
     mutating func begin(
         _ routed: borrowing RoutedQuestion, along route: Lookup.Route, for client: ClientID? = nil,
         isRefresh: Bool, now: Instant, _ join: (Lookup, inout ResolverState) -> Void
+    /// Returns the number of the lookup that waits for the request; nil if there is none.
+    @inline(__always)
+    func number(of id: FetchID) -> Int? {
+        guard id.lookup < lookups.count, let lookup = lookups[id.lookup] else { return nil }
+        return lookup.running.contains { $0.id == id } ? id.lookup : nil
+    }
+
     ) {
         let question = routed.question
         let records = state.plan.records(of: question)
@@ -231,7 +237,7 @@ package struct Resolver {
         index.add(number, hash: question.indexHash)
         if isRefresh { refreshesInFlight += 1 }
         lookups[number] = Lookup(
-            question, of: holder, along: route, policy: routed.policy, isRefresh: isRefresh,
+            question, number: number, of: holder, along: route, policy: routed.policy, isRefresh: isRefresh,
             hasRecords: records.hasAny, providerRecordsEnd: records.providersEnd,
             terms(for: route, isRefresh: isRefresh, now: now), now: now)
         let changeEnd = changeEnd(now)
@@ -293,7 +299,7 @@ package struct Resolver {
     }
 
     private mutating func fetchFinished(_ id: FetchID, _ result: FetchResult, now: Instant) {
-        if let number = lookupOfFetch[id] {
+        if let number = number(of: id) {
             change(number, now: now) { $0.fetchFinished(id, result, now: now, &$1) }
         } else {
             let fetch = state.backgroundFetchFinished(id, result, now: now)
@@ -351,10 +357,6 @@ package struct Resolver {
     ) {
         guard let lookup = lookups[number] else { return }
         body(lookup, &state)
-        for id in state.begun { lookupOfFetch[id] = number }
-        for id in state.ended { lookupOfFetch[id] = nil }
-        state.begun.removeAll(keepingCapacity: true)
-        state.ended.removeAll(keepingCapacity: true)
         noticeRecovery(now: now)
         guard lookup.isFinished else {
             if state.learned != nil || lookup.hasAnsweredDuringChange { remember(lookup, now: now) }

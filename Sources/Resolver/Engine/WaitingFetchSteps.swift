@@ -5,7 +5,7 @@ import DNSWire
 
 extension Resolver {
     mutating func fetchWaits(_ id: FetchID, isOverdue: Bool, now: Instant) {
-        guard let number = lookupOfFetch[id] else { return state.dropBackground(id, now: now) }
+        guard let number = number(of: id) else { return state.dropBackground(id, now: now) }
         change(number, now: now) { $0.fetchWaits(id, isOverdue: isOverdue, now: now, &$1) }
     }
 }

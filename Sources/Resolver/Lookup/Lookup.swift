@@ -69,6 +69,8 @@ final class Lookup {
     }
 
     let question: Question
+    /// The place in the resolver's table.
+    let number: Int
     /// The domain of the question and the client that started the lookup, for the places of its requests.
     let holder: ShareHolder
     /// The lookup was started before the answer's expiry, and not by a client.
@@ -123,10 +125,10 @@ final class Lookup {
     ///   - hasRecords: the cached answer has records of the requested type.
     ///   - providerRecordsEnd: expiry, possibly past, of the cached records of a provider; nil: there are none.
     init(
-        _ question: Question, of holder: ShareHolder, along route: Route, policy: NamePolicy, isRefresh: Bool,
-        hasRecords: Bool, providerRecordsEnd: Instant? = nil, _ terms: SystemTerms, now: Instant
+        _ question: Question, number: Int, of holder: ShareHolder, along route: Route, policy: NamePolicy,
+        isRefresh: Bool, hasRecords: Bool, providerRecordsEnd: Instant? = nil, _ terms: SystemTerms, now: Instant
     ) {
-        self.question = question
+        (self.question, self.number) = (question, number)
         self.holder = holder
         held = HeldAnswers(question, hasGoodAnswer: isRefresh && hasRecords)
         let maxAge = Duration.seconds(Int64(policy.limits.maxAgeSeconds))
@@ -155,7 +157,8 @@ final class Lookup {
     func copy() -> Lookup { Lookup(copying: self) }
 
     private init(copying other: Lookup) {
-        (question, holder, isRefresh) = (other.question, other.holder, other.isRefresh)
+        (question, number, holder) = (other.question, other.number, other.holder)
+        isRefresh = other.isRefresh
         (policy, upstreams, systemLead) = (other.policy, other.upstreams, other.systemLead)
         (startedAt, systemHedge, phase, waiters) = (other.startedAt, other.systemHedge, other.phase, other.waiters)
         (running, providers, system) = (other.running, other.providers, other.system)
@@ -174,8 +177,8 @@ final class Lookup {
     /// - Parameter route: the route on the current network.
     func startedAnew(along route: Route, policy: NamePolicy, _ terms: SystemTerms, now: Instant) -> Lookup {
         let new = Lookup(
-            question, of: holder, along: route, policy: policy, isRefresh: isRefresh, hasRecords: false, terms,
-            now: now)
+            question, number: number, of: holder, along: route, policy: policy, isRefresh: isRefresh,
+            hasRecords: false, terms, now: now)
         new.waiters = waiters
         new.giveUpAt = giveUpAt
         new.providers.limitTrialWait(before: giveUpAt, now: now)
@@ -323,8 +326,8 @@ final class Lookup {
     func fetchFinished(_ id: FetchID, _ result: FetchResult, now: Instant, _ state: inout ResolverState) {
         guard let index = running.firstIndex(where: { $0.id == id }) else { return }
         let attempt = running.remove(at: index)
-        state.heard(attempt.upstream, result, of: attempt.holder, now: now)
-        state.end(attempt, isHeard: result.isHeard, now: now)
+        state.heard(attempt.upstream, result, of: holder, now: now)
+        state.end(attempt, of: holder, isHeard: result.isHeard, now: now)
         if attempt.upstream == .system {
             state.systemPace.fetchFinished(result, after: attempt.startedAt.duration(to: now), now: now)
         }
@@ -344,7 +347,7 @@ final class Lookup {
         takeTurns(now: now, &state)
         if isHoldOver(now) { noteSilence(&state.ranking, now: now) }
         for attempt in running where attempt.until <= now {
-            state.abandon(attempt, now: now)
+            state.abandon(attempt, of: holder, now: now)
             failed(attempt, .timeout, now: now, &state)
         }
         running.removeAll { $0.until <= now }
@@ -474,7 +477,7 @@ final class Lookup {
             }
             // The settings may have changed while the request waited.
             guard state.ranking.mayAsk(provider, for: question.kind, among: upstreams) else {
-                state.abandon(running.remove(at: index), now: now)
+                state.abandon(running.remove(at: index), of: holder, now: now)
                 providers.makeNextDue(now)
                 continue
             }
@@ -549,7 +552,9 @@ final class Lookup {
             attempt.until > now && attempt.provider.map { state.ranking.timeout(of: $0) > Bounds.answerWithin } ?? false
         }
         guard failureBeforeLate == nil, giveUpAt <= now, let end = late.map(\.until).max() else { return false }
-        for attempt in running where !late.contains(where: { $0.id == attempt.id }) { state.abandon(attempt, now: now) }
+        for attempt in running where !late.contains(where: { $0.id == attempt.id }) {
+            state.abandon(attempt, of: holder, now: now)
+        }
         running = late
         providers.stop()
         system = .failed
@@ -561,7 +566,7 @@ final class Lookup {
         _ upstream: Upstream, until: Instant, turnAt: Instant? = nil, isHedge: Bool = false, now: Instant,
         _ state: inout ResolverState
     ) {
-        let attempt = state.begin(upstream, question, of: holder, until: until, turnAt: turnAt, now: now)
+        let attempt = state.begin(upstream, forLookup: number, of: holder, until: until, turnAt: turnAt, now: now)
         running.append(attempt)
         if attempt.turnAt == nil { send(attempt, isHedge: isHedge, &state) }
     }
@@ -579,7 +584,7 @@ final class Lookup {
             !isAwaitingNetwork(now),
             substituteReason(state.ranking, isAsking: true, now: now) == nil
         else { return }
-        for attempt in running where attempt.upstream == .system { state.abandon(attempt, now: now) }
+        for attempt in running where attempt.upstream == .system { state.abandon(attempt, of: holder, now: now) }
         running.removeAll { $0.upstream == .system }
         system = .waiting(until: giveUpAt)
     }
@@ -657,7 +662,7 @@ final class Lookup {
 
     /// Abandons all fetches without recording failures. Ends the lookup if no client waits.
     func leaveNetwork(now: Instant, _ state: inout ResolverState) {
-        for attempt in running { state.abandon(attempt, now: now) }
+        for attempt in running { state.abandon(attempt, of: holder, now: now) }
         running = []
         if waiters.isEmpty { phase = .finished(.abandoned) }
     }
@@ -667,7 +672,7 @@ final class Lookup {
         let ranking = state.ranking
         let isLost = { (attempt: Attempt) in attempt.provider.map { ranking.isUnreachable($0) } ?? false }
         for attempt in running where isLost(attempt) {
-            state.abandon(attempt, now: now)
+            state.abandon(attempt, of: holder, now: now)
             failures.lostRoute()
             providers.makeNextDue(now)
         }

@@ -120,7 +120,7 @@ extension Lookup {
         state.sourceHistory.failed(question, .name(failure), by: attempt.source, now: now)
         failures.nameFailed(failure, at: attempt.upstream)
         guard let provider = attempt.provider else { return systemFailed(now: now) }
-        state.replied(failure, question.name, of: attempt.domain, by: provider, now: now)
+        state.replied(failure, question.name, of: domain, by: provider, now: now)
         providers.makeNextDue(now)
     }
 
@@ -151,12 +151,12 @@ extension Lookup {
         failures.failed(
             failure, at: attempt.upstream, startedAt: attempt.startedAt, isOfService: isOfService, now: now)
         guard let provider = attempt.provider else {
-            state.systemPace.failed(failure, of: attempt.domain, now: now)
+            state.systemPace.failed(failure, of: domain, now: now)
             return systemFailed(now: now)
         }
         guard failure != .overload else { return foundNoSlot(attempt, at: provider, now: now, &state) }
         state.ranking.failed(
-            provider, failure, isOfService: isOfService, for: question.name, of: attempt.domain,
+            provider, failure, isOfService: isOfService, for: question.name, of: domain,
             startedAt: attempt.startedAt, now: now)
         providers.makeNextDue(now)
     }
@@ -170,7 +170,7 @@ extension Lookup {
         providers.makeNextDue(now)
         // A request that was not sent says nothing about the provider.
         if attempt.isSent {
-            state.ranking.failed(provider, .overload, of: attempt.domain, startedAt: attempt.startedAt, now: now)
+            state.ranking.failed(provider, .overload, of: domain, startedAt: attempt.startedAt, now: now)
         }
         if state.ranking[provider]?.mayBeSilent(now) != true {
             failures.foundNoSlot()
@@ -495,13 +495,13 @@ extension Lookup {
 
     private func abandonAll(now: Instant, _ state: inout ResolverState) {
         for attempt in running {
-            state.abandon(attempt, now: now)
+            state.abandon(attempt, of: holder, now: now)
             guard attempt.isSent else { continue }
             let elapsed = attempt.startedAt.duration(to: now)
             if let provider = attempt.provider {
                 state.ranking[provider]?.overtaken(after: elapsed)
             } else if isSystemFirst {
-                state.systemPace.overtaken(of: attempt.domain, after: elapsed, now: now)
+                state.systemPace.overtaken(of: domain, after: elapsed, now: now)
             }
         }
         running = []

@@ -124,7 +124,6 @@ extension Lookup {
     struct Attempt {
         let id: FetchID
         let upstream: Upstream
-        let holder: ShareHolder
         var startedAt: Instant
         var until: Instant
         /// Time after the start of the request from which a provider without any reply counts as silent.
@@ -139,9 +138,6 @@ extension Lookup {
         var awaitsPlace = false
 
         var source: Source { Source(upstream) }
-
-        /// The registrable domain of the question's name.
-        var domain: Name { holder.domain }
 
         /// When the lookup acts on the request if no reply arrives before.
         var nextDeadline: Instant { turnAt ?? until }

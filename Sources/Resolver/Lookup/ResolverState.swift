@@ -7,9 +7,6 @@ struct ResolverState {
     var ranking: UpstreamRanking
     var plan: RefreshPlan
     var actions: [Action] = []
-    /// Fetches that the current event began and ended, for the resolver's tables.
-    var begun: [FetchID] = []
-    var ended: [FetchID] = []
     var learned: Learned?
     var privateAnswers: [RankedID: UInt64] = [:]
     var contradicting = ContradictingAnswers()
@@ -39,12 +36,11 @@ struct ResolverState {
     }
 
     mutating func begin(
-        _ upstream: Upstream, _ question: Question, of holder: ShareHolder, until: Instant, turnAt: Instant? = nil,
+        _ upstream: Upstream, forLookup number: Int, of holder: ShareHolder, until: Instant, turnAt: Instant? = nil,
         now: Instant
     ) -> Lookup.Attempt {
-        let id = nextID()
-        begun.append(id)
-        var attempt = Lookup.Attempt(id: id, upstream: upstream, holder: holder, startedAt: now, until: until)
+        var attempt = Lookup.Attempt(
+            id: nextID(ofLookup: number), upstream: upstream, startedAt: now, until: until)
         if let provider = attempt.provider {
             attempt.silentAfter = ranking[provider]?.overdueAfter ?? Bounds.silentFloor
         }
@@ -74,10 +70,9 @@ struct ResolverState {
         privateAnswers = privateAnswers.filter { known in providers.contains { $0.id == known.key } }
     }
 
-    mutating func end(_ attempt: Lookup.Attempt, isHeard: Bool, now: Instant) {
-        ended.append(attempt.id)
+    mutating func end(_ attempt: Lookup.Attempt, of holder: ShareHolder, isHeard: Bool, now: Instant) {
         guard attempt.isSent, let provider = attempt.provider else { return }
-        ranking.ended(provider, attempt.holder, isHeard: isHeard, now: now)
+        ranking.ended(provider, holder, isHeard: isHeard, now: now)
     }
 
     mutating func answered(_ attempt: Lookup.Attempt, by provider: RankedID, now: Instant) {
@@ -86,13 +81,13 @@ struct ResolverState {
     }
 
     /// Abandons a fetch. A later result is ignored.
-    mutating func abandon(_ attempt: Lookup.Attempt, now: Instant) {
+    mutating func abandon(_ attempt: Lookup.Attempt, of holder: ShareHolder, now: Instant) {
         if attempt.turnAt == nil {
             actions.append(.abandon(attempt.id))
         } else if let provider = attempt.provider {
             ranking[provider]?.returnTurn(now: now)
         }
-        end(attempt, isHeard: false, now: now)
+        end(attempt, of: holder, isHeard: false, now: now)
     }
 
     /// Caches an answer without its unreachable and mismatched addresses.
@@ -173,7 +168,7 @@ struct ResolverState {
     private mutating func beginShadow(
         _ question: Question, _ provider: ProviderID, _ traits: ProviderTraits, now: Instant
     ) -> FetchID {
-        let id = nextID()
+        let id = nextID(ofLookup: FetchID.noLookup)
         let holder = ShareHolder(question.name, nil)
         ranking[.provider(provider)]?.begun(holder, now: now)
         shadows.begin(id, question, provider, traits, of: holder, now: now)
@@ -351,8 +346,8 @@ struct ResolverState {
         }
     }
 
-    private mutating func nextID() -> FetchID {
+    private mutating func nextID(ofLookup number: Int) -> FetchID {
         defer { nextFetch += 1 }
-        return FetchID(number: nextFetch)
+        return FetchID(nextFetch, ofLookup: number)
     }
 }

@@ -284,7 +284,7 @@ struct FleetWorld {
 
     private mutating func answered(_ number: Int, _ id: FetchID, _ question: Question, _ answer: Answer) {
         let member = members[number]
-        guard member.isAlive, member.resolver.lookupOfFetch[id] != nil else { return }
+        guard member.isAlive, member.resolver.number(of: id) != nil else { return }
         if let shareable = member.resolver.shareable(question, answer, from: ProviderID(0)) {
             member.membership.answered(id.number, shareable, now: now)
         }
