@@ -18,7 +18,7 @@ extension Resolver {
         guard state.isStable, answer.kind != .ambiguousEmpty, answer.ttlSeconds > 0,
             state.ranking[.provider(provider)] != nil
         else { return nil }
-        return state.judged(answer, to: question, by: policy, from: .provider(provider)).usable
+        return state.ranking.judged(answer, to: question, by: policy, from: .provider(provider)).usable
     }
 
     /// Forgets answers, and repeats the lookups in flight.

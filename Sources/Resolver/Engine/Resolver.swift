@@ -3,7 +3,7 @@
 
 package import DNSWire
 
-/// A plain copy shares the lookups and the standings of the providers, a copy by `copy` shares nothing.
+/// A plain copy shares the lookups and the ranking, a copy by `copy` shares nothing.
 package struct Resolver {
     var state: ResolverState
     var routing = Routing()

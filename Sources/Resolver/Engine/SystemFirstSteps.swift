@@ -10,7 +10,7 @@ extension Resolver {
         let order = state.orderInForce(for: routed.question, routed.policy, now: now)
         var route = routing.route(
             routed, charged: charged, systemLead: order.isSystemFirst ? state.systemPace.lead(now) : nil,
-            &state.ranking, now: now)
+            state.ranking, now: now)
         if !state.systemPace.isSilent(now) { route.hedgeSystem(patience: routed.policy.systemPatience, state.ranking) }
         return route
     }

@@ -345,7 +345,7 @@ final class Lookup {
 
     func timePassed(now: Instant, _ state: inout ResolverState) {
         takeTurns(now: now, &state)
-        if isHoldOver(now) { noteSilence(&state.ranking, now: now) }
+        if isHoldOver(now) { noteSilence(state.ranking, now: now) }
         for attempt in running where attempt.until <= now {
             state.abandon(attempt, of: holder, now: now)
             failed(attempt, .timeout, now: now, &state)

@@ -11,7 +11,7 @@ extension Lookup {
         if attempt.upstream == .system, state.portal.covers(question.name), let usable = portalAnswer(answer, state) {
             return finishForPortal(with: usable, now: now, &state)
         }
-        let judgement = state.judged(answer, to: question, by: policy, from: attempt.upstream)
+        let judgement = state.ranking.judged(answer, to: question, by: policy, from: attempt.upstream)
         if case .contradicts(let contradiction) = judgement {
             return contradicted(attempt, answer, contradiction, now: now, &state)
         }

@@ -70,7 +70,6 @@ struct ProviderQueue {
             untried.removeAll { !ranking.mayAsk($0, for: kind, among: upstreams) }
         }
         let isHedge = hedge.take() != nil
-        // `ranking.mayHedge` as a value would copy the ranking.
         let first = isHedge ? untried.firstIndex { ranking[$0]?.traits.mayHedge == true } : untried.indices.first
         guard let index = first else { return nil }
         attemptsLeft -= 1

@@ -224,7 +224,7 @@ struct ResolverState {
         _ question: Question, _ answer: Answer, _ policy: NamePolicy, from provider: ProviderID, took: Duration?,
         now: Instant
     ) -> Answer? {
-        let judgement = judged(answer, to: question, by: policy, from: .provider(provider))
+        let judgement = ranking.judged(answer, to: question, by: policy, from: .provider(provider))
         if case .contradicts(let contradiction) = judgement {
             contradicted(question, answer, contradiction, from: .provider(provider), took: took, now: now)
             return nil

@@ -148,7 +148,7 @@ struct Routing {
     ///   - systemLead: as in `Lookup.Route`, if there is a system resolver; nil: the providers go first.
     func route(
         _ routed: borrowing RoutedQuestion, charged: RankedID? = nil, systemLead: Duration? = nil,
-        _ ranking: inout UpstreamRanking, now: Instant
+        _ ranking: UpstreamRanking, now: Instant
     ) -> Lookup.Route {
         let question = routed.question
         lazy var domain = question.name.registrableDomain

@@ -112,7 +112,7 @@ extension Lookup {
     }
 
     /// Records proven silence of providers, so that later questions need not wait for its proof.
-    func noteSilence(_ ranking: inout UpstreamRanking, now: Instant) {
+    func noteSilence(_ ranking: UpstreamRanking, now: Instant) {
         for attempt in running {
             guard let provider = attempt.provider, attempt.isSent, silenceProvenAt(attempt) <= now,
                 let standing = ranking[provider], standing.isOverdue(since: attempt.startedAt, now),

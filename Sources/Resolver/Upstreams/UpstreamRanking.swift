@@ -3,8 +3,8 @@
 
 import DNSWire
 
-/// The ranking. A plain copy shares the providers' state, a copy by `copy` does not.
-struct UpstreamRanking {
+/// A class with one owner, the resolver's state, for the reason of `ProviderStanding`.
+final class UpstreamRanking {
     /// The providers' state on the current network.
     private(set) var standings: [ProviderStanding] = []
     /// Providers without a route: they are not asked, and no failure is recorded.
@@ -24,35 +24,39 @@ struct UpstreamRanking {
     }
 
     /// Returns a ranking that shares no state with this one.
-    func copy() -> UpstreamRanking {
-        var copy = self
-        copy.standings = standings.map { $0.copy() }
-        return copy
+    func copy() -> UpstreamRanking { UpstreamRanking(copying: self) }
+
+    private init(copying other: UpstreamRanking) {
+        standings = other.standings.map { $0.copy() }
+        (unreachable, unserved, random) = (other.unreachable, other.unserved, other.random)
+        lookupsSinceExploration = other.lookupsSinceExploration
+        (hasRecovered, hasTrialEnded) = (other.hasRecovered, other.hasTrialEnded)
+        hasNewSilence = other.hasNewSilence
     }
 
     /// Replaces the list of providers. Unchanged providers keep their measurements.
-    mutating func setProviders(_ providers: [ProviderTraits]) {
+    func setProviders(_ providers: [ProviderTraits]) {
         unserved.keep(providers)
         let old = standings
         standings = providers.map { traits in old.first { $0.traits == traits } ?? ProviderStanding(traits) }
     }
 
     /// - Parameter provider: the provider to reset; nil: all.
-    mutating func reset(_ provider: RankedID?) {
+    func reset(_ provider: RankedID?) {
         for index in standings.indices where provider == nil || standings[index].traits.id == provider {
             standings[index] = standings[index].afterReset()
         }
     }
 
     /// Closes the breakers of all providers after a fault with a common cause.
-    mutating func forgiveFailures() {
+    func forgiveFailures() {
         for index in standings.indices { standings[index].forgive() }
     }
 
     // MARK: networks
 
     /// - Parameter known: states measured earlier on the new network.
-    mutating func moved(to known: [ProviderStanding]) {
+    func moved(to known: [ProviderStanding]) {
         standings = standings.map { standing in standing.moved(to: known.first { $0.traits == standing.traits }) }
         lookupsSinceExploration = 0
         hasRecovered = false
@@ -60,7 +64,7 @@ struct UpstreamRanking {
 
     /// Forgets the refusals of providers without TLS, of names and of the account, after a change to another network or
     /// the end of a captive portal: the former network or the portal may have forged them.
-    mutating func forgetUnverifiedRefusals() {
+    func forgetUnverifiedRefusals() {
         for standing in standings where !standing.traits.verifies {
             unserved.forget(standing.traits.id)
             standing.unblock()
@@ -70,7 +74,7 @@ struct UpstreamRanking {
     /// Sets the providers without a route. Closes the breakers of providers that have a route again.
     ///
     /// - Returns: whether any provider has a route again.
-    mutating func setUnreachable(_ providers: Set<RankedID>) -> Bool {
+    func setUnreachable(_ providers: Set<RankedID>) -> Bool {
         let reached = standings.indices.filter {
             unreachable.contains(standings[$0].traits.id) && !providers.contains(standings[$0].traits.id)
         }
@@ -141,7 +145,7 @@ struct UpstreamRanking {
 
     /// Returns the order for one lookup. Of two random picks near the best, the one with the lower load goes first
     /// (power of two choices). The owners of a name precede other providers unless they are failing.
-    mutating func choose(for kind: QuestionKind, among upstreams: NameUpstreams, now: Instant) -> [RankedID] {
+    func choose(for kind: QuestionKind, among upstreams: NameUpstreams, now: Instant) -> [RankedID] {
         guard case .owners(let owners, let isExclusive) = upstreams else {
             // With one candidate there is nothing to compare.
             if let only = onlyCandidate(for: kind, upstreams, now) { return [standings[only].traits.id] }
@@ -155,7 +159,7 @@ struct UpstreamRanking {
         return own.filter(isSound) + choose(candidates(for: kind, .providers, now), now) + own.filter { !isSound($0) }
     }
 
-    private mutating func choose(_ candidates: [Int], _ now: Instant) -> [RankedID] {
+    private func choose(_ candidates: [Int], _ now: Instant) -> [RankedID] {
         guard candidates.count > 1 else { return candidates.map { standings[$0].traits.id } }
         var places = places(of: candidates, now)
         let best = places[0]
@@ -248,7 +252,7 @@ struct UpstreamRanking {
     /// - Parameter upstreams: the upstreams of the name. Only these are measured with it.
     /// - Returns: providers to ask in the background: half-open, unmeasured or possibly underrated ones, and shadow
     ///   providers.
-    mutating func begunLookup(
+    func begunLookup(
         with first: RankedID, for question: Question, among upstreams: NameUpstreams, now: Instant
     ) -> [ProviderID] {
         self[first]?.chosenFirst(now: now)
@@ -262,7 +266,7 @@ struct UpstreamRanking {
         return beside.compactMap { standings[$0].traits.id.provider }
     }
 
-    private mutating func isShadowed(_ index: Int, _ question: Question, _ now: Instant) -> Bool {
+    private func isShadowed(_ index: Int, _ question: Question, _ now: Instant) -> Bool {
         guard let share = standings[index].traits.shadowShare, standings[index].traits.supports(question.kind),
             !unserved.isPaused(question.name, at: standings[index].traits.id, now),
             !isUnreachable(standings[index].traits.id), !standings[index].isFailing(now),
@@ -287,7 +291,7 @@ struct UpstreamRanking {
                 && place.rank != .failing && standings[place.index].canSpend(now)
                 && !unserved.isPaused(question.name, at: standings[place.index].traits.id, now)
         }
-        let longestAgo = { (left: Place, right: Place) in
+        let longestAgo = { [standings] (left: Place, right: Place) in
             guard let triedLeft = standings[left.index].triedAt else { return standings[right.index].triedAt != nil }
             return standings[right.index].triedAt.map { triedLeft < $0 } ?? false
         }
@@ -363,7 +367,7 @@ struct UpstreamRanking {
     }
 
     /// Returns the state changes since the last call.
-    mutating func takeStateChanges(now: Instant) -> [ProviderStateChange] {
+    func takeStateChanges(now: Instant) -> [ProviderStateChange] {
         var changes: [ProviderStateChange] = []
         for index in standings.indices {
             let (old, new) = (standings[index].reportedState, standings[index].state(now))
@@ -377,32 +381,32 @@ struct UpstreamRanking {
     // MARK: events
 
     /// - Parameter isHeard: whether a reply arrived, a failure included.
-    mutating func ended(_ provider: RankedID, _ holder: ShareHolder, isHeard: Bool, now: Instant) {
+    func ended(_ provider: RankedID, _ holder: ShareHolder, isHeard: Bool, now: Instant) {
         if isInTrouble(provider, now) { hasTrialEnded = true }
         self[provider]?.ended(holder, isHeard: isHeard, now: now)
     }
 
-    mutating func answered(_ provider: RankedID, after elapsed: Duration, now: Instant) {
+    func answered(_ provider: RankedID, after elapsed: Duration, now: Instant) {
         let isBack = self[provider]?.answered(after: elapsed, now: now)
         noteRecovery(of: provider, isBack)
     }
 
     /// Records a reply without an answer for its name: the provider works.
-    mutating func replied(_ provider: RankedID, now: Instant) {
+    func replied(_ provider: RankedID, now: Instant) {
         noteRecovery(of: provider, self[provider]?.replied(now: now))
     }
 
     /// Records an error reply that does not depend on the name: connections work, but perhaps every name fails.
-    mutating func failedService(_ provider: RankedID, for name: Name, of domain: Name, now: Instant) {
+    func failedService(_ provider: RankedID, for name: Name, of domain: Name, now: Instant) {
         noteRecovery(of: provider, self[provider]?.failedService(name, of: domain, now: now))
     }
 
-    private mutating func noteRecovery(of provider: RankedID, _ isBack: Bool?) {
+    private func noteRecovery(of provider: RankedID, _ isBack: Bool?) {
         if isBack == true, self[provider]?.isInGeneralUse == true { hasRecovered = true }
     }
 
     /// Records that a question waited in vain for any reply of the provider.
-    mutating func waitedInVain(
+    func waitedInVain(
         _ provider: RankedID, _ name: Name, parent: Name, of domain: Name, startedAt: Instant, now: Instant
     ) {
         let isNews = self[provider]?.waitedInVain(name, parent: parent, of: domain, startedAt: startedAt, now: now)
@@ -414,7 +418,7 @@ struct UpstreamRanking {
     ///   - name: the question's name; nil: the domain.
     ///   - domain: the registrable domain of the name.
     ///   - startedAt: start of the attempt; nil: now.
-    mutating func failed(
+    func failed(
         _ provider: RankedID, _ failure: FetchFailure, isOfService: Bool = false, for name: Name? = nil,
         of domain: Name, startedAt: Instant? = nil, now: Instant
     ) {

@@ -78,7 +78,7 @@ struct PastNetworksTests {
 
     @Test("what a provider was asked counts against its budgets on the next network too")
     func budgets() {
-        var ranking = UpstreamRanking(seed: 1)
+        let ranking = UpstreamRanking(seed: 1)
         ranking.setProviders([provider])
         let paid = (0..<5).map { _ in ranking[provider.id]?.spend(now: start) }
         #expect(paid == [nil, nil, nil, nil, nil])

@@ -9,12 +9,12 @@ private let anyHolder = ShareHolder(.root, nil)
 extension UpstreamRanking {
     func begun(_ provider: RankedID, now: Instant) { self[provider]?.begun(anyHolder, now: now) }
 
-    mutating func ended(_ provider: RankedID, isHeard: Bool, now: Instant) {
+    func ended(_ provider: RankedID, isHeard: Bool, now: Instant) {
         ended(provider, anyHolder, isHeard: isHeard, now: now)
     }
 
     /// Fails for further registrable domains, at most three, until the provider is at fault.
-    mutating func breaks(_ provider: RankedID, _ failure: FetchFailure, now: Instant) {
+    func breaks(_ provider: RankedID, _ failure: FetchFailure, now: Instant) {
         for number in 0..<3 where !isInTrouble(provider, now) {
             failed(provider, failure, of: Name("d\(number).example") ?? .root, now: now)
         }

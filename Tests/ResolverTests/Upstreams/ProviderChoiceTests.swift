@@ -14,7 +14,7 @@ struct ProviderChoiceTests {
     private func ranking(
         _ milliseconds: [Int], seed: UInt64 = 1, quota: Int? = nil, budget: Int = 100
     ) -> UpstreamRanking {
-        var ranking = UpstreamRanking(seed: seed)
+        let ranking = UpstreamRanking(seed: seed)
         ranking.setProviders(
             milliseconds.indices.map {
                 ProviderTraits(
@@ -24,18 +24,18 @@ struct ProviderChoiceTests {
             for _ in 0..<20 {
                 ranking.answered(RankedID(index), after: .milliseconds(latency), now: start)
             }
-            begin(&ranking, RankedID(index))
+            begin(ranking, RankedID(index))
         }
         return ranking
     }
 
     /// Begins and ends a request at the same instant.
-    private func begin(_ ranking: inout UpstreamRanking, _ provider: RankedID, at time: Duration = .zero) {
+    private func begin(_ ranking: UpstreamRanking, _ provider: RankedID, at time: Duration = .zero) {
         ranking.begun(provider, now: start + time)
         ranking.ended(provider, isHeard: true, now: start + time)
     }
 
-    private func firsts(_ ranking: inout UpstreamRanking, _ count: Int) -> [Int] {
+    private func firsts(_ ranking: UpstreamRanking, _ count: Int) -> [Int] {
         var counts = [0, 0, 0]
         for _ in 0..<count { counts[ranking.choose(for: .a, among: .providers, now: start)[0].number] += 1 }
         return counts
@@ -43,49 +43,49 @@ struct ProviderChoiceTests {
 
     @Test("providers that are clearly slower are never first, be they twice or twenty times as slow")
     func best() {
-        var ranking = ranking([40, 10, 200])
-        #expect(firsts(&ranking, 1000) == [0, 1000, 0])
+        let ranking = ranking([40, 10, 200])
+        #expect(firsts(ranking, 1000) == [0, 1000, 0])
         #expect(ranking.choose(for: .a, among: .providers, now: start) == [Self.b, Self.a, Self.c])
     }
 
     @Test("of three about as quick two are picked and the better goes first: two thirds, one third, none")
     func twoPicks() {
-        var ranking = ranking([10, 12, 14])
-        let counts = firsts(&ranking, 3000)
+        let ranking = ranking([10, 12, 14])
+        let counts = firsts(ranking, 3000)
         #expect(abs(counts[0] - 2000) < 100 && abs(counts[1] - 1000) < 100 && counts[2] == 0)
-        var again = self.ranking([10, 12, 14])
-        #expect(firsts(&again, 3000) == counts, "the same seed, the same choices")
+        let again = self.ranking([10, 12, 14])
+        #expect(firsts(again, 3000) == counts, "the same seed, the same choices")
     }
 
     @Test("one that has much to do leaves the question to another one about as quick, and to no slower one")
     func load() {
-        var ranking = ranking([10, 13, 40])
-        #expect(firsts(&ranking, 100) == [100, 0, 0])
+        let ranking = ranking([10, 13, 40])
+        #expect(firsts(ranking, 100) == [100, 0, 0])
         ranking.begun(Self.a, now: start)
-        #expect(firsts(&ranking, 100) == [0, 100, 0])
+        #expect(firsts(ranking, 100) == [0, 100, 0])
         for _ in 0..<20 { ranking.begun(Self.b, now: start) }
-        #expect(firsts(&ranking, 100) == [100, 0, 0])
+        #expect(firsts(ranking, 100) == [100, 0, 0])
     }
 
     @Test("5 ms are no difference, 6 ms and half as much again are")
     func band() {
-        var near = ranking([2, 6])
+        let near = ranking([2, 6])
         for _ in 0..<2 { near.begun(Self.a, now: start) }
         #expect(near.choose(for: .a, among: .providers, now: start)[0] == Self.b)
-        var far = ranking([2, 8])
+        let far = ranking([2, 8])
         for _ in 0..<9 { far.begun(Self.a, now: start) }
         #expect(far.choose(for: .a, among: .providers, now: start)[0] == Self.a)
     }
 
     @Test("while one works, the others are measured beside one lookup in fifty, longest ago first, not within 10 s")
     func exploration() {
-        var ranking = ranking([10, 40, 200])
+        let ranking = ranking([10, 40, 200])
         var beside: [(lookup: Int, provider: Int)] = []
         for lookup in 1...300 {
             let now = start + .milliseconds(400 * lookup)
             for provider in ranking.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: now) {
                 beside.append((lookup, provider.number))
-                begin(&ranking, .provider(provider), at: .milliseconds(400 * lookup))
+                begin(ranking, .provider(provider), at: .milliseconds(400 * lookup))
             }
         }
         #expect(beside.map(\.provider) == [1, 2, 1, 2, 1, 2])
@@ -96,7 +96,7 @@ struct ProviderChoiceTests {
                 with: Self.a, for: Question(.root, .a), among: .providers, now: start + .seconds(130))
             {
                 soon += 1
-                begin(&ranking, .provider(provider), at: .seconds(130))
+                begin(ranking, .provider(provider), at: .seconds(130))
             }
         }
         #expect(soon == 2, "what was measured less than 10 s ago is known")
@@ -104,7 +104,7 @@ struct ProviderChoiceTests {
 
     @Test("an unmeasured provider is measured once another works, with one request at a time")
     func unmeasured() {
-        var ranking = ranking([0, 0])
+        let ranking = ranking([0, 0])
         #expect(ranking.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start).isEmpty)
         ranking.answered(Self.a, after: .milliseconds(10), now: start)
         #expect(
@@ -117,17 +117,17 @@ struct ProviderChoiceTests {
 
     @Test("background measurements respect quotas, pauses and the budget for refreshes")
     func appetite() {
-        var paused = ranking([10, 0])
+        let paused = ranking([10, 0])
         paused[Self.b]?.throttled(for: .seconds(9), now: start)
         #expect(paused.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start).isEmpty)
         #expect(
             paused.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start + .seconds(9)) == [
                 ProviderID(1)
             ])
-        var paid = ranking([10, 0], quota: 1)
-        begin(&paid, Self.b)
+        let paid = ranking([10, 0], quota: 1)
+        begin(paid, Self.b)
         #expect(paid.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start).isEmpty)
-        var spent = ranking([10, 0], budget: 1)
+        let spent = ranking([10, 0], budget: 1)
         #expect(spent[Self.b]?.spend(now: start) == nil)
         #expect(spent.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start).isEmpty)
         #expect(
@@ -139,7 +139,7 @@ struct ProviderChoiceTests {
 
     @Test("a pause is what the provider says up to 10 s, else 1 s doubling to 10 s, and an answer begins it anew")
     func pauses() {
-        var ranking = ranking([10])
+        let ranking = ranking([10])
         var now = start
         for seconds in [1, 2, 4, 8, 10, 10] {
             ranking.failed(Self.a, .throttled, of: .root, now: now)
@@ -160,10 +160,10 @@ struct ProviderChoiceTests {
 
     @Test("the states in the order in which they count, and what changed since the last time")
     func states() {
-        var ranking = ranking([0, 0], quota: 1)
+        let ranking = ranking([0, 0], quota: 1)
         #expect(ranking[Self.a]?.state(start) == .unmeasured && ranking[Self.c]?.state(start) == nil)
         ranking.answered(Self.a, after: .milliseconds(10), now: start)
-        begin(&ranking, Self.b)
+        begin(ranking, Self.b)
         let first = ranking.takeStateChanges(now: start)
         #expect(
             first == [
@@ -188,7 +188,7 @@ struct ProviderChoiceTests {
 
     @Test("the share of first choices is that of about the last minute")
     func shares() throws {
-        var ranking = ranking([10, 40])
+        let ranking = ranking([10, 40])
         for _ in 0..<30 {
             _ = ranking.begunLookup(with: Self.a, for: Question(.root, .a), among: .providers, now: start)
         }

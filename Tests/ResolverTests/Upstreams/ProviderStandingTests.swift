@@ -43,7 +43,7 @@ struct ProviderStandingTests {
         #expect(slow.retryStep == .zero)
         _ = slow.answered(after: .milliseconds(60), now: now)
         #expect(slow.retryStep == .milliseconds(10))
-        var ranking = UpstreamRanking(seed: 1)
+        let ranking = UpstreamRanking(seed: 1)
         ranking.setProviders([slow.traits])
         #expect(ranking.retryStep(among: .providers, now: now) == Bounds.retryStep)
         _ = ranking.standings[0].answered(after: .milliseconds(60), now: now)

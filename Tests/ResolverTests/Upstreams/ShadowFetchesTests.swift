@@ -94,7 +94,7 @@ struct ShadowFetchesTests {
 
     @Test("a shadow is asked for its share of the lookups")
     func share() throws {
-        var ranking = UpstreamRanking(seed: 1)
+        let ranking = UpstreamRanking(seed: 1)
         ranking.setProviders([ProviderTraits(id: RankedID(0), types: .any), Self.ghost])
         var asked = 0
         for _ in 0..<1000 {

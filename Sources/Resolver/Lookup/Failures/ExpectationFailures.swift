@@ -2,16 +2,18 @@
 
 import DNSWire
 
-extension ResolverState {
+extension UpstreamRanking {
     /// Judges an upstream's answer by the policy of its name.
     func judged(
         _ answer: Answer, to question: Question, by policy: NamePolicy, from upstream: Upstream
     ) -> AnswerJudgement {
         policy.judged(
             answer, to: question,
-            carriesAliases: upstream.ranked.map { ranking[$0]?.traits.carriesAliases == true } ?? true)
+            carriesAliases: upstream.ranked.map { self[$0]?.traits.carriesAliases == true } ?? true)
     }
+}
 
+extension ResolverState {
     /// Records a contradicting answer.
     ///
     /// - Parameter took: time until the answer; nil for an unsolicited one.
