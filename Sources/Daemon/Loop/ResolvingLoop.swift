@@ -65,7 +65,7 @@ final class ResolvingLoop: TimedPart {
     }
 
     /// When the resolver is due.
-    var nextDeadline: Instant? { inPlace { $0.nextDeadline } }
+    var nextDeadline: Instant? { resolver.nextDeadline }
 
     func timePassed(now: Instant) { handle(.timePassed, now: now) }
 

@@ -9,6 +9,7 @@ extension Resolver {
     /// - Parameters:
     ///   - preferred: the cached answer to the question about the other family, if a rule prefers it.
     ///   - expired: the expired answer to the question.
+    @inline(__always)
     func ownReply(
         _ routed: borrowing RoutedQuestion, preferred: AgedAnswer? = nil, over expired: AgedAnswer? = nil, now: Instant
     ) -> LocalReply? {
@@ -21,25 +22,14 @@ extension Resolver {
         case .ordinary: nil
         case .excluded: .answer(.withoutFamily(question))
         case .yielding:
-            yields(question, expired, to: preferred, routed.policy) ? .answer(.withoutFamily(question)) : nil
+            !state.dns64.isOn && state.verification.yields(question, expired, to: preferred, routed.policy)
+                ? .answer(.withoutFamily(question)) : nil
         }
-    }
-
-    private func yields(
-        _ question: Question, _ expired: AgedAnswer?, to aged: AgedAnswer?, _ policy: NamePolicy
-    ) -> Bool {
-        guard !state.dns64.isOn, let aged, let preferred = question.otherFamily, !aged.answer.isNegative,
-            aged.freshness(policy.limits) != .gone, let records = try? aged.answer.records(of: preferred)
-        else { return false }
-        let answer = Answer(records: records)
-        let isOutranked =
-            aged.sourceRank == .system && expired?.sourceRank == .provider
-            && !state.verification.isVerified(preferred, answer)
-        return !isOutranked && state.verification.hasUsableAddress(preferred, answer)
     }
 
     /// Returns the cached answer that decides about the question: that of the other address family, if a rule prefers
     /// it.
+    @inline(__always)
     func preferredAnswer(
         over routed: borrowing RoutedQuestion, _ cache: some KnownAnswers, now: Instant
     ) -> AgedAnswer? {
@@ -49,8 +39,23 @@ extension Resolver {
     }
 
     /// Returns the question whose cached answer decides about this one; nil: none does.
+    @inline(__always)
     func preferredQuestion(over routed: borrowing RoutedQuestion) -> Question? {
         let question = routed.question
         return routed.policy.treatment(of: question.type) == .yielding ? question.otherFamily : nil
+    }
+}
+
+extension Verification {
+    fileprivate func yields(
+        _ question: Question, _ expired: AgedAnswer?, to aged: AgedAnswer?, _ policy: NamePolicy
+    ) -> Bool {
+        guard let aged, let preferred = question.otherFamily, !aged.answer.isNegative,
+            aged.freshness(policy.limits) != .gone, let records = try? aged.answer.records(of: preferred)
+        else { return false }
+        let answer = Answer(records: records)
+        let isOutranked =
+            aged.sourceRank == .system && expired?.sourceRank == .provider && !isVerified(preferred, answer)
+        return !isOutranked && hasUsableAddress(preferred, answer)
     }
 }

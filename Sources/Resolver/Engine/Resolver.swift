@@ -27,6 +27,8 @@ package struct Resolver {
     /// A provider recovered during a network change; the substitutes are withdrawn after the change.
     private var areSubstitutesOverdue = false
     package internal(set) var refreshes = RefreshCounts()
+    /// The instant at which `timePassed` is due; nil: none.
+    package private(set) var nextDeadline: Instant?
 
     /// - Parameter seed: seed for the refresh times and for the choice among providers.
     package init(seed: UInt64) {
@@ -35,18 +37,11 @@ package struct Resolver {
 
     package var lookupsInFlight: Int { lookups.count - freeNumbers.count }
 
-    /// The instant at which `timePassed` is due; nil: none.
-    package var nextDeadline: Instant? {
-        var earliest = deadlines.earliest
-        // Read after every event, so without a temporary array.
-        func consider(_ instant: Instant?) {
-            if let instant { earliest = min(instant, earliest ?? instant) }
-        }
-        if mayRefresh { consider(state.plan.nextDeadline) }
-        consider(state.shadows.nextDeadline)
-        consider(state.verification.nextDeadline)
-        consider(state.portal.nextDeadline)
-        return earliest
+    private mutating func updateNextDeadline() {
+        var earliest = Instant.earliest(deadlines.earliest, state.verification.nextDeadline)
+        if mayRefresh { earliest = .earliest(earliest, state.plan.nextDeadline) }
+        earliest = .earliest(earliest, state.shadows.nextDeadline)
+        nextDeadline = .earliest(earliest, state.portal.nextDeadline)
     }
 
     /// Returns the state changes since the last call, in the order of the settings.
@@ -111,8 +106,14 @@ package struct Resolver {
         case .timePassed: timePassed(&cache, now: now)
         }
         carryOutAll(now: now)
+        updateNextDeadline()
+        moveActions(to: &actions)
+    }
+
+    private mutating func moveActions(to actions: inout [Action]) {
         // Two buffers in turn, so that no event allocates one.
-        if actions.isEmpty { swap(&actions, &state.actions) } else { actions += state.actions }
+        guard !actions.isEmpty else { return swap(&actions, &state.actions) }
+        actions += state.actions
         state.actions.removeAll(keepingCapacity: true)
     }
 
@@ -212,14 +213,13 @@ package struct Resolver {
         }
     }
 
-    /// Returns the number of the question's lookup in flight; nil if there is none.
+    /// Returns the number of the question's lookup in flight; nil if there is none. Inlined, because the compiler
+    /// copies the resolver for the call.
+    @inline(__always)
     func number(of question: Question) -> Int? {
         index.number(question.indexHash) { lookups[$0]?.question == question }
     }
 
-    mutating func begin(
-        _ routed: borrowing RoutedQuestion, along route: Lookup.Route, for client: ClientID? = nil,
-        isRefresh: Bool, now: Instant, _ join: (Lookup, inout ResolverState) -> Void
     /// Returns the number of the lookup that waits for the request; nil if there is none.
     @inline(__always)
     func number(of id: FetchID) -> Int? {
@@ -227,6 +227,9 @@ package struct Resolver {
         return lookup.running.contains { $0.id == id } ? id.lookup : nil
     }
 
+    mutating func begin(
+        _ routed: borrowing RoutedQuestion, along route: Lookup.Route, for client: ClientID? = nil,
+        isRefresh: Bool, now: Instant, _ join: (Lookup, inout ResolverState) -> Void
     ) {
         let question = routed.question
         let records = state.plan.records(of: question)
@@ -350,8 +353,8 @@ package struct Resolver {
 
     // MARK: tables
 
-    /// Changes a lookup. All changes go through this function, which keeps the tables of fetches, questions and
-    /// deadlines consistent.
+    /// Changes a lookup. All changes go through this function, which keeps the tables of questions, holders
+    /// and deadlines consistent.
     mutating func change(
         _ number: Int, now: Instant, _ body: (Lookup, inout ResolverState) -> Void
     ) {
@@ -451,6 +454,7 @@ package struct Resolver {
     // A refresh is a lookup without waiters. Clients' questions are never postponed for it.
 
     /// Returns whether a refresh may start: there is room, the network is stable, and an upstream is reachable.
+    @inline(__always)
     private var mayRefresh: Bool {
         refreshesInFlight < Bounds.maxRefreshes && lookupsInFlight < Bounds.maxLookups && state.isStable
             && (routing.hasSystem || !state.ranking.isCutOff)
@@ -580,6 +584,7 @@ package struct Resolver {
     // MARK: terms
 
     /// Returns the system resolver's terms for a lookup that begins now.
+    @inline(__always)
     func terms(for route: Lookup.Route, isRefresh: Bool, now: Instant) -> Lookup.SystemTerms {
         if networks.isNew(now), !isRefresh { return state.termsAtFirst(now) }
         return Lookup.SystemTerms(

@@ -34,21 +34,21 @@ struct HeldAnswers {
     private(set) var excludedSource: Source?
     /// The cached answer that a refresh renews has records. An ambiguous empty answer must not replace it.
     private(set) var hasGoodAnswer: Bool
-    private let question: Question
 
-    init(_ question: Question, hasGoodAnswer: Bool) {
-        self.question = question
-        self.hasGoodAnswer = hasGoodAnswer
-    }
+    init(hasGoodAnswer: Bool) { self.hasGoodAnswer = hasGoodAnswer }
 
     var isEmpty: Bool { ambiguousEmpty == nil && unreachable == nil }
+    /// Another answer may be better than the upstreams'.
+    var hasRival: Bool { unreachable != nil || replacedSource != nil }
 
     mutating func hold(ambiguousEmpty answer: Answer, _ source: Source, now: Instant) {
         ambiguousEmpty = ambiguousEmpty ?? HeldAnswer(answer: answer, source: source, at: now)
     }
 
     /// Holds an answer without a usable address if it is better than the one held.
-    mutating func hold(unreachable answer: Answer, _ source: Source, _ verification: Verification, now: Instant) {
+    mutating func hold(
+        unreachable answer: Answer, to question: Question, _ source: Source, _ verification: Verification, now: Instant
+    ) {
         if let held = unreachable,
             !verification.mayReplace(question, (held.answer, held.source), by: (answer, source))
         {
@@ -64,11 +64,12 @@ struct HeldAnswers {
     ///     one.
     ///   - mayBeAsked: the source may be asked if a client waits.
     mutating func replace(
-        _ source: Source, _ forged: Answer?, mayBeAsked: Bool, _ verification: Verification, now: Instant
+        _ source: Source, _ forged: Answer?, to question: Question, mayBeAsked: Bool, _ verification: Verification,
+        now: Instant
     ) {
         replacedSource = source
         if let forged {
-            hold(unreachable: forged, source, verification, now: now)
+            hold(unreachable: forged, to: question, source, verification, now: now)
             hasGoodAnswer = false
             excludedSource = nil
         } else if mayBeAsked {
@@ -79,7 +80,9 @@ struct HeldAnswers {
     mutating func takeExcludedSource() -> Source? { excludedSource.take() }
 
     /// Returns whether the answer is better than the one that caused this lookup, held here or cached.
-    func mayBeReplaced(by answer: Answer, _ source: Source, _ verification: Verification) -> Bool {
+    func mayBeReplaced(
+        by answer: Answer, to question: Question, _ source: Source, _ verification: Verification
+    ) -> Bool {
         let kept = replacedSource == nil ? nil : verification.keptAnswer(question)
         guard let doubted = unreachable.map({ ($0.answer, $0.source) }) ?? kept, doubted.1 != source else {
             return true
@@ -91,7 +94,8 @@ struct HeldAnswers {
     ///
     /// - Parameter expired: the expired answer of this network that clients may get.
     func isCachedBetter(
-        than answer: Answer, _ source: Source, _ expired: ExpiredAnswer?, hasWaiters: Bool, _ verification: Verification
+        than answer: Answer, to question: Question, _ source: Source, _ expired: ExpiredAnswer?, hasWaiters: Bool,
+        _ verification: Verification
     ) -> Bool {
         // The source of the cached answer was not asked again.
         if excludedSource != nil {

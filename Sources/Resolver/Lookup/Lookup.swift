@@ -130,7 +130,7 @@ final class Lookup {
     ) {
         (self.question, self.number) = (question, number)
         self.holder = holder
-        held = HeldAnswers(question, hasGoodAnswer: isRefresh && hasRecords)
+        held = HeldAnswers(hasGoodAnswer: isRefresh && hasRecords)
         let maxAge = Duration.seconds(Int64(policy.limits.maxAgeSeconds))
         hasProviderRecords = maxAge > .zero && providerRecordsEnd.map { now < $0 + maxAge } ?? false
         self.policy = policy
@@ -301,7 +301,7 @@ final class Lookup {
             let wasOutranked = systemIsOutranked
             if waiters.isEmpty, let systemLead { providers.advanceNext(to: now + systemLead) }
             waiters.append(waiter)
-            compareSystemAnswer(state.verification)
+            compareSystemAnswer(&state)
             if askExcludedSource(now: now) || mayAskThrottled(at: now)
                 || mayAskBlocked(state.ranking, now: now) || wasOutranked
             {
@@ -403,9 +403,9 @@ final class Lookup {
         case .finished: return
         }
         askPreferredFamily(&state)
-        dropForged(state)
+        dropForged(&state)
         dropSubstitute(now: now, &state)
-        compareSystemAnswer(state.verification)
+        compareSystemAnswer(&state)
         if now < giveUpAt { askFurther(now: now, &state) }
         _ = giveSystemAnswerInsteadOfExpired(now: now, &state)
         guard isAsking else { return }

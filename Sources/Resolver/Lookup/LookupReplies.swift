@@ -25,7 +25,9 @@ extension Lookup {
         if !isSystemName, state.isUnreachableAnswer(question, answer, from: attempt.source, policy, now: now) {
             return leadsNowhere(attempt, answer, now: now, &state)
         }
-        if !isSystemName, answer.kind == .records, !held.mayBeReplaced(by: answer, attempt.source, state.verification) {
+        if held.hasRival, !isSystemName, answer.kind == .records,
+            !held.mayBeReplaced(by: answer, to: question, attempt.source, state.verification)
+        {
             state.verification.heard(question, answer, from: attempt.source, policy.probes, now: now)
             return leadsNowhere(attempt, answer, now: now, &state)
         }
@@ -59,7 +61,7 @@ extension Lookup {
     func volunteered(_ answer: Answer, by provider: ProviderID, now: Instant, _ state: inout ResolverState) {
         guard !isSystemName, !isFinished,
             !state.isUnreachableAnswer(question, answer, from: .provider(provider), policy, now: now),
-            held.mayBeReplaced(by: answer, .provider(provider), state.verification)
+            held.mayBeReplaced(by: answer, to: question, .provider(provider), state.verification)
         else { return }
         finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &state)
     }
@@ -110,7 +112,7 @@ extension Lookup {
             answer = answer.withTTL(to: Bounds.systemSubstituteTTLSeconds)
             systemFailed(now: now)
         }
-        held.hold(unreachable: answer, attempt.source, state.verification, now: now)
+        held.hold(unreachable: answer, to: question, attempt.source, state.verification, now: now)
     }
 
     /// Handles an error reply about the name: the upstream works, and the next provider is asked.
@@ -205,10 +207,10 @@ extension Lookup {
     }
 
     /// Discards a held system resolver answer that was found to be forged after its arrival.
-    func dropForged(_ state: ResolverState) {
+    func dropForged(_ state: inout ResolverState) {
         guard case .answered(let answer, let learnedAt) = system, state.isWithheld(question, answer) else { return }
         system = .failed
-        held.hold(unreachable: answer, .system, state.verification, now: learnedAt)
+        held.hold(unreachable: answer, to: question, .system, state.verification, now: learnedAt)
     }
 
     /// Marks the source whose answer caused this lookup. Other sources are asked.
@@ -220,7 +222,8 @@ extension Lookup {
     func replace(
         _ source: Source, _ forged: Answer?, on route: Route, _ verification: Verification, now: Instant
     ) {
-        held.replace(source, forged, mayBeAsked: route.includes(source), verification, now: now)
+        held.replace(
+            source, forged, to: question, mayBeAsked: route.includes(source), verification, now: now)
         // New clients must not get the forged answer either.
         if forged != nil, verification.isGuarded, case .answeredBySystem = phase {
             phase = .asking
@@ -242,9 +245,13 @@ extension Lookup {
     }
 
     /// Updates `systemIsOutranked` after an event: a probe may have verified the answer meanwhile.
-    func compareSystemAnswer(_ verification: Verification) {
+    func compareSystemAnswer(_ state: inout ResolverState) {
         systemIsOutranked =
-            if isAsking, case .answered(let answer, _) = system { isOutranked(answer, verification) } else { false }
+            if isAsking, case .answered(let answer, _) = system {
+                isOutranked(answer, state.verification)
+            } else {
+                false
+            }
     }
 
     /// Whether no provider that the lookup waits for, or may still ask, replies to names of its domain. Throttled
@@ -276,7 +283,7 @@ extension Lookup {
     ///
     /// - Returns: the answer given; nil if none was.
     func giveSystemAnswerInsteadOfExpired(now: Instant, _ state: inout ResolverState) -> Answer? {
-        compareSystemAnswer(state.verification)
+        compareSystemAnswer(&state)
         guard isAsking, case .answered(let answer, let learnedAt) = system, expired.answer != nil,
             expired.dueAt <= now, !systemIsOutranked, let reason = substituteReason(state.ranking, now: now)
         else { return nil }
@@ -371,7 +378,7 @@ extension Lookup {
         let isCachedBetter =
             best.source == .system && isOutranked(best.answer, state.verification)
             || held.isCachedBetter(
-                than: best.answer, best.source, expired.own, hasWaiters: hasClients, state.verification)
+                than: best.answer, to: question, best.source, expired.own, hasWaiters: hasClients, state.verification)
         if isCertain || !isCachedBetter {
             state.verification.recordNoBetterSource(question, isCertain: isCertain, now: now)
         }

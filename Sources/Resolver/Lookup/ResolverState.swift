@@ -105,9 +105,8 @@ struct ResolverState {
         }
         removeYielding(question, answer, policy, isDoubted: isDoubted)
         sourceHistory.kept(question, from: source, now: now)
-        verification.kept(
+        let arranged = verification.kept(
             question, answer, from: source, policy.probes, isInUse: isInUse, isDoubted: isDoubted, now: now)
-        let arranged = verification.arranged(question, answer, now: now)
         actions.append(.store(question, arranged, source, demand: countedDemand(of: question)))
         dns64.learned(question, answer, from: source, now: now)
         return arranged
@@ -324,6 +323,7 @@ struct ResolverState {
     }
 
     /// Terms just after a network change.
+    @inline(__always)
     func termsAtFirst(_ now: Instant) -> Lookup.SystemTerms {
         systemCredibility.isLost(now) ? .mistrustedAtFirst : .atFirst
     }

@@ -4,6 +4,7 @@
 import DNSWire
 
 extension ResolverState {
+    @inline(__always)
     func orderInForce(for question: Question, _ policy: NamePolicy, now: Instant) -> OrderInForce {
         guard policy.order == .systemFirst else { return .providersFirst }
         if policy.expectation != nil, let until = contradicting.systemForgedUntil(question.name, now: now) {

@@ -49,8 +49,8 @@ extension RefreshPlan {
     mutating func upstreamsNeed(_ upstreamLatency: Duration, for type: RecordType) {
         let kind = type.isAddress ? type : nil
         let planned = plannedLatency[type]
-        guard upstreamLatency > planned * 3 / 2 else {
-            if upstreamLatency < planned / 2 { plannedLatency[type] = max(upstreamLatency, Bounds.refreshLeadFloor) }
+        guard upstreamLatency * 2 > planned * 3 else {
+            if upstreamLatency * 2 < planned { plannedLatency[type] = max(upstreamLatency, Bounds.refreshLeadFloor) }
             return
         }
         plannedLatency[type] = upstreamLatency

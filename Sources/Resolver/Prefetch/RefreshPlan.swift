@@ -156,9 +156,9 @@ struct RefreshPlan {
     /// expire or expired; nil: there are none.
     func records(of question: Question) -> (hasAny: Bool, providersEnd: Instant?) {
         guard let number = number(of: question) else { return (false, nil) }
-        let entry = entries[number]
-        let hasAny = entry.lifetimeSeconds > 0 && !entry.isNegative && !entry.isElsewhere
-        return (hasAny, entry.providerRecordsEnd)
+        let hasAny =
+            entries[number].lifetimeSeconds > 0 && !entries[number].isNegative && !entries[number].isElsewhere
+        return (hasAny, entries[number].providerRecordsEnd)
     }
 
     /// Returns the demand; nil for an unknown question.
@@ -473,8 +473,9 @@ struct RefreshPlan {
     }
 
     @discardableResult
-    private mutating func add(_ entry: Entry, now: Instant) -> Int {
-        let number: Int
+    private mutating func add(_ entry: consuming Entry, now: Instant) -> Int {
+        let (number, hash): (Int, Int)
+        hash = entry.question.indexHash
         if entries.count < Bounds.maxPlanned {
             number = entries.count
             entries.append(entry)
@@ -486,7 +487,7 @@ struct RefreshPlan {
             if !demandElsewhere.isEmpty { demandElsewhere[number] = nil }
             entries[number] = entry
         }
-        index.add(number, hash: entry.question.indexHash)
+        index.add(number, hash: hash)
         return number
     }
 

@@ -76,11 +76,15 @@ struct Verification {
     ///   - answer: the complete answer, before `arranged` removes addresses.
     ///   - isInUse: the question was asked more than once, as for a refresh.
     ///   - isDoubted: the answer is a substitute.
+    /// - Returns: the answer as clients get it, as from `arranged`.
+    @discardableResult
     mutating func kept(
         _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, isInUse: Bool,
         isDoubted: Bool, now: Instant
-    ) {
-        guard let number = enter(question, answer, from: source, terms, isKept: true, now: now) else { return }
+    ) -> Answer {
+        guard let number = enter(question, answer, from: source, terms, isKept: true, now: now) else {
+            return arranged(question, answer, now: now)
+        }
         known.change(number) { name in
             name.change(question, now: now) { known in
                 known.isDoubted = isDoubted
@@ -89,6 +93,7 @@ struct Verification {
         }
         conclude(number, now: now)
         if question.type.isAddress { probeKept(question, number, now: now) }
+        return arranged(question, answer, number)
     }
 
     /// Records an answer that is not cached, such as one of a background measurement. Its addresses are judged all the
@@ -330,7 +335,13 @@ struct Verification {
         guard let number = known.number(of: question) else {
             return question.type.isServiceBinding ? answer.withoutHints : answer
         }
-        guard known.names[number].hasVerdict || question.type.isServiceBinding else { return answer }
+        return arranged(question, answer, number)
+    }
+
+    private mutating func arranged(_ question: Question, _ answer: Answer, _ number: Int) -> Answer {
+        guard answer.kind == .records, !answer.isSigned,
+            known.names[number].hasVerdict || question.type.isServiceBinding
+        else { return answer }
         return known.names[number].arranged(question, answer, &random)
     }
 

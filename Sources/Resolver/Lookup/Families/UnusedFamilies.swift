@@ -6,7 +6,8 @@ extension ResolverState {
     /// Removes the other family's answer, which was cached while the preferred one had no usable address. An unverified
     /// substitute does not displace a provider's answer.
     mutating func removeYielding(_ question: Question, _ answer: Answer, _ policy: NamePolicy, isDoubted: Bool) {
-        guard let yielding = question.otherFamily, policy.treatment(of: yielding.type) == .yielding, !dns64.isOn,
+        guard policy.family != nil, let yielding = question.otherFamily,
+            policy.treatment(of: yielding.type) == .yielding, !dns64.isOn,
             verification.hasUsableAddress(question, answer)
         else { return }
         if isDoubted, !verification.isVerified(question, answer) { return withdraw(yielding, from: .system) }
