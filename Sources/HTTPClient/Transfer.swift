@@ -279,8 +279,11 @@ final class Transfer {
     /// Looks at every byte, since a loop without an exit takes many bytes at once.
     @inline(__always)
     private static func haveAll(_ bytes: Span<UInt8>, _ isMeant: (UInt8) -> Bool) -> Bool {
-        var haveAll = true
-        for index in bytes.indices { haveAll = isMeant(bytes[index]) && haveAll }
-        return haveAll
+        var (faults, index): (UInt8, Int) = (0, 0)
+        while index < bytes.count {
+            faults |= unsafe isMeant(bytes[unchecked: index]) ? 0 : 1
+            index &+= 1
+        }
+        return faults == 0
     }
 }

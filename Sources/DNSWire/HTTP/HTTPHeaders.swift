@@ -22,9 +22,11 @@ package struct HTTPHeaders: Equatable, Sendable {
     /// no object of its own.
     package private(set) var bytes: [UInt8] = []
     package private(set) var count = 0
+    /// A bit for the length of each name, modulo 64: most headers that are looked up are absent.
+    private var nameLengths: UInt64 = 0
 
     /// The two lengths.
-    private static let prefixBytes = 8
+    fileprivate static let prefixBytes = 8
 
     package init(_ fields: [Field] = []) {
         for field in fields { add(field.name, field.value) }
@@ -37,12 +39,12 @@ package struct HTTPHeaders: Equatable, Sendable {
 
     package mutating func add(name: Span<UInt8>, value: Span<UInt8>) {
         bytes.append(addingCapacity: HTTPHeaders.prefixBytes + name.count + value.count) { output in
-            output.appendBigEndian(UInt32(name.count))
-            output.appendBigEndian(UInt32(value.count))
+            output.appendBigEndian(UInt64(name.count) << 32 | UInt64(value.count))
             output.append(name)
             output.append(value)
         }
         count += 1
+        nameLengths |= 1 << UInt64(name.count & 63)
     }
 
     /// The fields as text, for display and for tests.
@@ -51,41 +53,35 @@ package struct HTTPHeaders: Equatable, Sendable {
     package var places: Places { Places(bytes: bytes) }
 
     /// The value of the first field with this name.
-    package subscript(name: String) -> String? {
-        let name = name.utf8.span
-        var places = places
-        while let place = places.next() {
-            if isName(place.name, name) { return text(place.value) }
-        }
-        return nil
-    }
+    package subscript(name: String) -> String? { place(of: name.lowercased().utf8.span).map(text) }
 
-    /// Returns the value of the first field with this name; nil if there is none.
+    /// Returns the value of the first field with this name in lower case; nil if there is none.
     package func value(of name: StaticString) -> ArraySlice<UInt8>? {
-        let name = unsafe UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-        var places = places
-        while let place = places.next() {
-            if unsafe isName(place.name, name.span) { return bytes[place.value] }
-        }
-        return nil
+        unsafe place(of: name.buffer.span).map { bytes[$0] }
     }
 
-    /// Returns the values of all fields with this name.
+    /// Returns the values of all fields with this name in lower case.
     package func values(of name: StaticString) -> [ArraySlice<UInt8>] {
-        let name = unsafe UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         var values: [ArraySlice<UInt8>] = []
-        var places = places
-        while let place = places.next() {
-            if unsafe isName(place.name, name.span) { values.append(bytes[place.value]) }
+        var start = 0
+        while let place = unsafe place(of: name.buffer.span, from: start) {
+            values.append(bytes[place])
+            start = place.upperBound
         }
         return values
     }
 
-    private func isName(_ place: Range<Int>, _ name: Span<UInt8>) -> Bool {
-        guard place.count == name.count else { return false }
-        let written = bytes.span.extracting(place)
-        for index in written.indices where written[index].lowercased != name[index].lowercased { return false }
-        return true
+    /// Returns the position of the value of the first field with this name, among the fields from `start` on.
+    private func place(of name: Span<UInt8>, from start: Int = 0) -> Range<Int>? {
+        guard nameLengths & 1 << UInt64(name.count & 63) != 0 else { return nil }
+        let bytes = bytes.span
+        var at = start
+        while at < bytes.count {
+            let place = Place(in: bytes, at: at)
+            if bytes.extracting(place.name).matches(name) { return place.value }
+            at = place.value.upperBound
+        }
+        return nil
     }
 
     private func text(_ place: Range<Int>) -> String { String(decoding: bytes[place], as: UTF8.self) }
@@ -100,10 +96,40 @@ extension HTTPHeaders {
 
         package mutating func next() -> Place? {
             guard at < bytes.count else { return nil }
-            let name = at + HTTPHeaders.prefixBytes
-            let value = name + Int(bytes.span.bigEndian32(at: at))
-            at = value + Int(bytes.span.bigEndian32(at: at + 4))
-            return Place(name: name..<value, value: value..<at)
+            let place = Place(in: bytes.span, at: at)
+            at = place.value.upperBound
+            return place
         }
+    }
+}
+
+extension HTTPHeaders.Place {
+    fileprivate init(in bytes: Span<UInt8>, at start: Int) {
+        let name = start + HTTPHeaders.prefixBytes
+        let value = name + Int(bytes.bigEndian32(at: start))
+        self.init(name: name..<value, value: value..<value + Int(bytes.bigEndian32(at: start + 4)))
+    }
+}
+
+extension StaticString {
+    package var buffer: UnsafeBufferPointer<UInt8> {
+        unsafe UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount)
+    }
+}
+
+extension Span<UInt8> {
+    /// Compares without regard to the case of ASCII letters. Looks at every byte, since a loop without an exit takes
+    /// many bytes at once.
+    ///
+    /// - Parameter other: in lower case.
+    @inlinable @inline(__always)
+    package func matches(_ other: Span<UInt8>) -> Bool {
+        guard count == other.count else { return false }
+        var (difference, index): (UInt8, Int) = (0, 0)
+        while index < count {
+            difference |= unsafe self[unchecked: index].lowercased ^ other[unchecked: index]
+            index &+= 1
+        }
+        return difference == 0
     }
 }

@@ -172,8 +172,8 @@ package enum Reply {
 
 extension OutputSpan<UInt8> {
     /// Appends a number. Inlining is forced, because every reply makes some calls.
-    @inline(__always) @_lifetime(self: copy self)
-    mutating func appendBigEndian<Value: FixedWidthInteger>(_ value: Value) {
+    @inlinable @inline(__always) @_lifetime(self: copy self)
+    package mutating func appendBigEndian<Value: FixedWidthInteger>(_ value: Value) {
         let size = MemoryLayout<Value>.size
         precondition(size <= freeCapacity, "a reply is cut to its limit before it is written")
         unsafe withUnsafeMutableBufferPointer { buffer, count in
@@ -184,12 +184,14 @@ extension OutputSpan<UInt8> {
     }
 
     /// Appends bytes by one block copy instead of a byte loop, since the fast path spends its time here.
-    @_lifetime(self: copy self)
-    mutating func append(_ bytes: Span<UInt8>) {
+    @inlinable @inline(__always) @_lifetime(self: copy self)
+    package mutating func append(_ bytes: Span<UInt8>) {
         precondition(bytes.count <= freeCapacity, "a reply is cut to its limit before it is written")
         unsafe withUnsafeMutableBufferPointer { buffer, count in
-            let free = unsafe UnsafeMutableBufferPointer(rebasing: buffer[count...])
-            _ = unsafe bytes.withUnsafeBufferPointer { unsafe free.update(fromContentsOf: $0) }
+            unsafe bytes.withUnsafeBytes { source in
+                guard let start = source.baseAddress, let free = buffer.baseAddress else { return }
+                unsafe UnsafeMutableRawPointer(free + count).copyMemory(from: start, byteCount: source.count)
+            }
             count += bytes.count
         }
     }

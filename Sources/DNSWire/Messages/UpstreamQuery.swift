@@ -39,12 +39,9 @@ package enum UpstreamQuery {
             output.appendBigEndian(Header.recursionDesiredFlag | authentic | checking)
             // One question, no answer or authority record, and the OPT record.
             output.appendBigEndian(UInt64(1) << 48 | (payloadSize == nil ? 0 : 1))
-            let name = question.name.wire.span
-            if isLowercased {
-                for index in name.indices { output.append(name[index].lowercased) }
-            } else {
-                output.append(name)
-            }
+            let start = output.count
+            output.append(question.name.wire.span)
+            if isLowercased { for index in start..<output.count { output[index] = output[index].lowercased } }
             output.appendBigEndian(UInt32(question.type.rawValue) << 16 | UInt32(Query.classIN))
             guard let payloadSize else { return }
             output.append(0)

@@ -4,7 +4,14 @@ import CNghttp2
 import DNSWire
 
 struct FieldBuffer {
-    /// The bytes of the request's headers, then those of the other fields that differ from request to request.
+    /// The headers of the last request, since most requests over a connection have the same; nil: none.
+    private var headers: HTTPHeaders?
+    /// The positions of those headers that HTTP/2 has, in `bytes`.
+    private var places: [HTTPHeaders.Place] = []
+    private var hasAccept = false
+    /// The position of the authority.
+    private var authority = 0..<0
+    /// The bytes of the headers, of the authority, and of the fields that differ from request to request.
     private var bytes: [UInt8] = []
 
     /// Names that HTTP/2 does not have (RFC 9113 section 8.2.2), and `host`, which `:authority` replaces.
@@ -21,15 +28,13 @@ struct FieldBuffer {
         of request: TransferRequest, _ body: (UnsafePointer<nghttp2_nv>?, Int) -> Result
     ) -> Result {
         let message = request.message
-        let headers = message.headers
-        bytes.removeAll(keepingCapacity: true)
-        bytes += headers.bytes
-        let authority = append(headers.value(of: "host") ?? request.endpoint.authority[...])
+        if headers != message.headers { prepare(message.headers, request.endpoint) }
+        bytes.removeLast(bytes.count - authority.upperBound)
         let path = append(message.target[...])
         let isPost = message.method == .post
         let length = isPost ? append(Array(String(message.body.count).utf8)[...]) : 0..<0
         return unsafe withUnsafeTemporaryAllocation(
-            of: nghttp2_nv.self, capacity: FieldBuffer.maxOwnFields + headers.count
+            of: nghttp2_nv.self, capacity: FieldBuffer.maxOwnFields + places.count
         ) { room in
             unsafe bytes.withUnsafeBufferPointer { bytes in
                 var list = unsafe FieldList(bytes, room)
@@ -37,19 +42,23 @@ struct FieldBuffer {
                 list.add(":scheme", request.endpoint.scheme == .https ? "https" : "http")
                 list.add(":authority", authority)
                 list.add(":path", path)
-                var hasAccept = false
-                var places = headers.places
-                while let place = places.next() {
-                    if FieldBuffer.omitted.contains(where: { list.isNamed(place.name, $0) }) { continue }
-                    hasAccept = hasAccept || list.isNamed(place.name, "accept")
-                    list.add(place)
-                }
+                for index in places.indices { list.add(places[index]) }
                 if !hasAccept { list.add("accept", "*/*") }
                 list.add("accept-encoding", "gzip")
                 if isPost { list.add("content-length", length) }
                 return unsafe body(room.baseAddress, list.count)
             }
         }
+    }
+
+    private mutating func prepare(_ headers: HTTPHeaders, _ endpoint: HTTPEndpoint) {
+        self.headers = headers
+        bytes = headers.bytes
+        places = headers.places.filter { place in
+            !FieldBuffer.omitted.contains { unsafe bytes.span.extracting(place.name).matches($0.buffer.span) }
+        }
+        hasAccept = headers.value(of: "accept") != nil
+        authority = append(headers.value(of: "host") ?? endpoint.authority[...])
     }
 
     private mutating func append(_ part: ArraySlice<UInt8>) -> Range<Int> {
@@ -94,20 +103,5 @@ struct FieldBuffer {
                 value: UnsafeMutablePointer(mutating: value.baseAddress), namelen: name.count, valuelen: value.count,
                 flags: UInt8(flags)))
         count += 1
-    }
-
-    /// - Parameter wanted: the name in lower case.
-    func isNamed(_ name: Range<Int>, _ wanted: StaticString) -> Bool {
-        guard name.count == wanted.utf8CodeUnitCount else { return false }
-        for index in 0..<name.count {
-            guard unsafe bytes[name.lowerBound + index].lowercased == wanted.utf8Start[index] else { return false }
-        }
-        return true
-    }
-}
-
-extension StaticString {
-    fileprivate var buffer: UnsafeBufferPointer<UInt8> {
-        unsafe UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount)
     }
 }

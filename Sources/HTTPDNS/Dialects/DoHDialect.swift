@@ -60,7 +60,7 @@ package struct DoHDialect: SingleQuestionDialect {
 
     package func answer(from reply: HTTPReply, to question: Question) throws(DialectError) -> Answer {
         let body = try reply.acceptedBody()
-        if let type = reply.headers.value(of: "Content-Type"), !isMessage(type) {
+        if let type = reply.headers.value(of: "content-type"), !isMessage(type) {
             throw .garbage("Content-Type is not \(DoHDialect.mediaType)")
         }
         let answer: Answer
@@ -78,8 +78,7 @@ package struct DoHDialect: SingleQuestionDialect {
     /// Compares type and subtype, in any letter case and with any parameters (RFC 9110 section 8.3.1).
     private func isMessage(_ contentType: ArraySlice<UInt8>) -> Bool {
         let (type, expected) = (contentType.span, DoHDialect.mediaType.utf8.span)
-        guard type.count >= expected.count else { return false }
-        for index in expected.indices where type[index].lowercased != expected[index] { return false }
+        guard type.extracting(first: expected.count).matches(expected) else { return false }
         for index in expected.count..<type.count where type[index] != UInt8(ascii: " ") {
             if type[index] != UInt8(ascii: "\t") { return type[index] == UInt8(ascii: ";") }
         }
@@ -92,7 +91,7 @@ package struct DoHDialect: SingleQuestionDialect {
             guard let text = URLQuery.value(of: "dns", in: request.url) else { throw .garbage("no parameter dns") }
             guard let bytes = Base64.url.decode(text) else { throw .garbage("dns is not base64url") }
             message = bytes
-        } else if !(request.headers.value(of: "Content-Type").map(isMessage) ?? false) {
+        } else if !(request.headers.value(of: "content-type").map(isMessage) ?? false) {
             throw .status(415)
         }
         guard case .query(let query) = Query.receive(message.span), query.recordClass == Query.classIN else {

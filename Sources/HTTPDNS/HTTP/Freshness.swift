@@ -5,13 +5,13 @@ import DNSWire
 extension HTTPHeaders {
     /// The `Age` in seconds; 0 if absent or not a number (RFC 9111 section 5.1).
     var ageSeconds: UInt32 {
-        guard let digits = value(of: "Age"), !digits.isEmpty, digits.allSatisfy(\.isDigit) else { return 0 }
+        guard let digits = value(of: "age"), !digits.isEmpty, digits.allSatisfy(\.isDigit) else { return 0 }
         return HTTPHeaders.number(digits.span) ?? 0
     }
 
     /// The `max-age` of `Cache-Control` in seconds; nil if absent or not a number (RFC 9111 section 5.2.2.1).
     var maxAgeSeconds: UInt32? {
-        guard let directives = value(of: "Cache-Control") else { return nil }
+        guard let directives = value(of: "cache-control") else { return nil }
         let bytes = directives.span
         var next = 0
         while next < bytes.count {

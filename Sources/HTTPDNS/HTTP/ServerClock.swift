@@ -9,8 +9,6 @@ package struct ServerClock: Equatable, Sendable {
     package private(set) var offsetMilliseconds: Int64 = 0
     /// This machine's time when a reply last stated the provider's, in milliseconds since 1970.
     private var toldAt: Int64?
-    /// The last header and its date: a provider sends the same header for a whole second.
-    private var lastDate: (header: ArraySlice<UInt8>, date: HTTPDate?)?
 
     /// The largest difference that is ignored: the `Date` header has whole seconds and is some time old.
     static let toleranceMilliseconds: Int64 = 2000
@@ -30,9 +28,8 @@ package struct ServerClock: Equatable, Sendable {
     /// - Returns: true if a request dated with the old offset should be retried.
     @discardableResult
     package mutating func learn(from reply: HTTPReply, in dialect: any Dialect, wallMilliseconds: Int64) -> Bool {
-        if let header = reply.headers.value(of: "Date") {
-            if lastDate?.header != header { lastDate = (header, HTTPDate(String(decoding: header, as: UTF8.self))) }
-            if let date = lastDate?.date { return learn(date.unixSeconds, wallMilliseconds: wallMilliseconds) }
+        if let header = reply.headers.value(of: "date"), let date = HTTPDate(header.span) {
+            return learn(date.unixSeconds, wallMilliseconds: wallMilliseconds)
         }
         return learn(dialect.unixSeconds(in: reply.body), wallMilliseconds: wallMilliseconds)
     }
@@ -68,30 +65,50 @@ package struct HTTPDate: Equatable, Sendable, CustomStringConvertible {
 
     /// The seconds of the years 1970 to 9999.
     static let seconds: Range<Int64> = 0..<253_402_300_800
-    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    private static let months = "JanFebMarAprMayJunJulAugSepOctNovDec"
 
     package init(unixSeconds: Int64) {
         self.unixSeconds = unixSeconds
     }
 
     /// Parses a date; nil for any other form and for days that do not exist. Does not check the weekday.
-    package init?(_ text: String) {
-        let fields = text.split { $0 == " " || $0 == ":" }
-        guard fields.count == 8, fields[0].count == 4, let day = Int32(fields[1]), let year = Int32(fields[3]),
-            let month = HTTPDate.months.firstIndex(of: String(fields[2])), (1970...9999).contains(year)
+    package init?(_ text: Span<UInt8>) {
+        guard text.count == 29, text[4] == 0x20, text[7] == 0x20, text[11] == 0x20, text[16] == 0x20, text[25] == 0x20,
+            text[19] == UInt8(ascii: ":"), text[22] == UInt8(ascii: ":"), text[26] == UInt8(ascii: "G"),
+            text[27] == UInt8(ascii: "M"), text[28] == UInt8(ascii: "T"),
+            let day = HTTPDate.number(text, 5..<7), let month = HTTPDate.month(text.extracting(8..<11)),
+            let year = HTTPDate.number(text, 12..<16), let hour = HTTPDate.number(text, 17..<19),
+            let minute = HTTPDate.number(text, 20..<22), let second = HTTPDate.number(text, 23..<25)
         else { return nil }
-        let clock = fields[4...6].compactMap { Int32($0) }
-        guard clock.count == 3 else { return nil }
-        var time = unsafe tm()
-        unsafe (time.tm_year, time.tm_mon, time.tm_mday) = (year - 1900, Int32(month), day)
+        let start = HTTPDate.days(year, month)
         // 60 is a leap second.
-        let isLeapSecond = clock[2] == 60
-        unsafe (time.tm_hour, time.tm_min, time.tm_sec) = (clock[0], clock[1], isLeapSecond ? 59 : clock[2])
-        let date = HTTPDate(unixSeconds: Int64(unsafe timegm(&time)))
-        // timegm(3) also accepts dates such as 31 February.
-        let form = isLeapSecond ? text.replacing(":60 GMT", with: ":59 GMT") : text
-        guard date.description.dropFirst(4) == form.dropFirst(4) else { return nil }
-        self.init(unixSeconds: date.unixSeconds + (isLeapSecond ? 1 : 0))
+        guard year >= 1970, day > 0, start + day <= HTTPDate.days(year, month + 1), hour < 24, minute < 60, second <= 60
+        else { return nil }
+        unixSeconds = ((start + day - 1) * 24 + hour) * 3600 + minute * 60 + second
+    }
+
+    /// Returns the days from 1970 to the beginning of a month, 1 to 13. Years are counted from March here, so that the
+    /// leap day is the last.
+    private static func days(_ year: Int64, _ month: Int64) -> Int64 {
+        let (year, month) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
+        return 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 - 719_468
+    }
+
+    private static func month(_ text: Span<UInt8>) -> Int64? {
+        let (months, letters) = (HTTPDate.months.utf8.span, (text[0], text[1], text[2]))
+        for month in 0..<12 where (months[3 * month], months[3 * month + 1], months[3 * month + 2]) == letters {
+            return Int64(month) + 1
+        }
+        return nil
+    }
+
+    private static func number(_ text: Span<UInt8>, _ range: Range<Int>) -> Int64? {
+        var number: Int64 = 0
+        for index in range {
+            guard text[index].isDigit else { return nil }
+            number = 10 * number + Int64(text[index] - UInt8(ascii: "0"))
+        }
+        return number
     }
 
     /// The date in HTTP form.

@@ -200,7 +200,7 @@ struct LabTests {
         #expect(post("/fault?kind=clock&value=120&provider=alpha") == 200)
         let (refusal, _) = lab.respond(to: try dialect.request(for: asked))
         #expect(refusal.status == 401)
-        let date = try #require(refusal.headers["Date"].flatMap { HTTPDate($0) })
+        let date = try #require(refusal.headers["Date"].flatMap { HTTPDate($0.utf8.span) })
         #expect(date.unixSeconds == 1_755_525_250 + 120)
         let ours = try dialect.request(for: [asked], in: .test(unixSeconds: date.unixSeconds))
         #expect(lab.respond(to: ours).reply.status == 200)
