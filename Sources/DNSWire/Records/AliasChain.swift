@@ -29,7 +29,7 @@ package struct AliasChain: Equatable, Sendable {
         let aliases = leadsOn && follows ? records.filter { $0.type == .cname } : []
         let redirections = leadsOn && question.type != .any ? records.filter { $0.type == .dname } : []
         while true {
-            let isMeant = { (record: ResourceRecord) in question.asks(for: record.type) && record.owner == end }
+            func isMeant(_ record: ResourceRecord) -> Bool { question.asks(for: record.type) && record.owner == end }
             // In most answers all records are meant, so they need no copy.
             let found = AliasChain.unique(records.allSatisfy(isMeant) ? records : records.filter(isMeant))
             var link: ResourceRecord?
@@ -45,8 +45,8 @@ package struct AliasChain: Equatable, Sendable {
                 links.append(link)
                 end = target
             } else {
-                let asked = question.type == .cname ? found.first : nil
-                self.links = links + (asked.map(redirections.making) ?? [])
+                if question.type == .cname, let asked = found.first { links += redirections.making(asked) }
+                self.links = links
                 self.end = end
                 self.records = found
                 return

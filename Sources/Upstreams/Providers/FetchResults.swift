@@ -43,6 +43,6 @@ struct FetchResults {
     private static func report(_ events: inout [Event], to outbox: any UpstreamOutbox) {
         guard !events.isEmpty else { return }
         events.reverse()
-        while let event = events.popLast() { outbox.report(.event(event)) }
+        while let event = events.popLast() { outbox.report(.event(consume event)) }
     }
 }
