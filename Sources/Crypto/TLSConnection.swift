@@ -74,8 +74,8 @@ package final class TLSConnection {
     /// - Returns: the reason of a failure; nil if the data is part of `takeOutgoing`.
     package func send(_ plain: [UInt8]) -> String? { stream.send(plain) ? nil : stream.takeReason() }
 
-    /// Returns the bytes to write to the socket now.
-    package func takeOutgoing() -> [UInt8] { stream.takeOutgoing() }
+    /// Appends the bytes to write to the socket now.
+    package func takeOutgoing(into bytes: inout [UInt8]) { stream.takeOutgoing(into: &bytes) }
 
     /// The protocol that the server chose (ALPN, RFC 7301); nil if none.
     package var protocolName: String? { stream.protocolName }

@@ -64,7 +64,11 @@ package struct TLSHandshake: ~Copyable {
 
     /// Returns the bytes to send now: after `init` the ClientHello, after `receive` and `send` their output, after a
     /// failure the alert. May be empty.
-    package mutating func takeOutgoing() -> [UInt8] { stream.takeOutgoing() }
+    package mutating func takeOutgoing() -> [UInt8] {
+        var bytes: [UInt8] = []
+        stream.takeOutgoing(into: &bytes)
+        return bytes
+    }
 
     /// Call after `done`. Data for a server that has closed is lost.
     package mutating func send(_ plain: [UInt8]) {

@@ -65,16 +65,15 @@ import COpenSSL
         precondition(written == bytes.count, "a buffer in memory takes everything")
     }
 
-    func takeOutgoing() -> [UInt8] {
+    /// Appends the bytes to write to the socket now.
+    func takeOutgoing(into bytes: inout [UInt8]) {
         let pending = unsafe BIO_ctrl_pending(outgoing)
-        guard pending > 0 else { return [] }
-        var bytes: [UInt8] = []
+        guard pending > 0 else { return }
         bytes.append(addingCapacity: pending) { room in
             unsafe room.withUnsafeMutableBufferPointer { free, count in
                 _ = unsafe BIO_read_ex(outgoing, free.baseAddress, free.count, &count)
             }
         }
-        return bytes
     }
 
     func shakeHands() -> Step {

@@ -19,11 +19,11 @@ final class ConnectionPool {
 
     /// The pool's news for its client.
     struct News {
-        fileprivate(set) var finished: [Finished] = []
+        var finished: [Finished] = []
         /// Requests to send to another endpoint as well, with the failure that is the reason.
-        fileprivate(set) var silent: [(id: TransferID, failure: TransferFailure)] = []
+        var silent: [(id: TransferID, failure: TransferFailure)] = []
         /// Requests that neither of two connections brought to the peer's kernel. They continue.
-        fileprivate(set) var unacknowledged: [TransferID] = []
+        var unacknowledged: [TransferID] = []
 
         fileprivate var isEmpty: Bool { finished.isEmpty && silent.isEmpty && unacknowledged.isEmpty }
     }
@@ -43,8 +43,6 @@ final class ConnectionPool {
     private let ended = EndedTransfers()
     /// Requests that `noteSending` has not seen sent as a whole.
     private var unsent: [Exchange] = []
-    /// A connection may have frames that the next `flush` sends.
-    private var mayHaveQueued = false
     /// An instant at or before the times when the exchanges need `timePassed`; nil: there are none.
     private var exchangesDueAt: Instant?
     private var news = News()
@@ -127,7 +125,6 @@ final class ConnectionPool {
     func socketReady(
         _ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: Instant
     ) {
-        mayHaveQueued = true
         let isCurrent = current?.isWatching(descriptor) ?? false
         let set = isCurrent ? current : retired.first { $0.isWatching(descriptor) }
         set?.socketReady(descriptor, readable: readable, writable: writable, failed: failed, now: now)
@@ -136,15 +133,13 @@ final class ConnectionPool {
 
     /// Sends the requests that were started since the last call.
     func flush(now: Instant) {
-        guard mayHaveQueued else { return }
-        mayHaveQueued = false
+        guard current?.hasQueued ?? false || retired.contains(where: \.hasQueued) else { return }
         for set in retired { set.flush(now: now) }
         current?.flush(now: now)
         settle(now: now)
     }
 
     func timePassed(now: Instant) {
-        mayHaveQueued = true
         for set in sets { set.timePassed(now: now) }
         settle(now: now)
         if let at = exchangesDueAt, at <= now {
@@ -168,11 +163,10 @@ final class ConnectionPool {
         resumption = .nothing
     }
 
-    /// Returns nil if there are none since the last call.
-    func takeNews() -> News? {
-        guard !news.isEmpty else { return nil }
-        return exchange(&news, with: News())
-    }
+    var hasNews: Bool { !news.isEmpty }
+
+    /// Exchanges the news since the last call for an empty list, which keeps its memory.
+    func takeNews(into empty: inout News) { swap(&news, &empty) }
 
     // MARK: exchanges
 
@@ -367,9 +361,9 @@ final class ConnectionPool {
     /// Removes the exchange and cancels its transfers.
     @discardableResult
     private func remove(at index: Int, now: Instant) -> Exchange {
-        mayHaveQueued = true
         let exchange = exchanges.remove(at: index)
         if !unsent.isEmpty { unsent.removeAll { $0 === exchange } }
+        guard exchange.isRunning else { return exchange }
         for case let transfer? in [exchange.first, exchange.second] {
             for set in sets { set.cancel(transfer, now: now) }
         }
@@ -381,7 +375,6 @@ final class ConnectionPool {
     private func send(
         _ request: TransferRequest, id: TransferID, retryAfter waited: Duration? = nil, now: Instant
     ) throws(TransferFailure) -> Transfer {
-        mayHaveQueued = true
         if let cap = endpoint.maxRequestsPerConnection, let current, current.startedCount >= cap { retire() }
         let set =
             if let current {

@@ -103,6 +103,9 @@ final class ConnectionSet {
         for kind in kinds { kind.cancel(transfer, now: now) }
     }
 
+    /// True if `flush` has something to send.
+    var hasQueued: Bool { http2?.hasQueued ?? false }
+
     /// Sends the requests that were started since the last call.
     func flush(now: Instant) {
         http2?.flush(now: now)

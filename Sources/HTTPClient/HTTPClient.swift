@@ -19,6 +19,8 @@ package final class HTTPClient {
     private let timer: PartTimer
     private var pools: [ConnectionPool] = []
     private var finished: [Finished] = []
+    /// Memory for the news of a pool.
+    private var emptyNews = ConnectionPool.News()
     /// Requests that have other endpoints.
     private var retryPlans: [TransferID: RetryPlan] = [:]
     private var attemptFailures: [AttemptFailure] = []
@@ -105,7 +107,7 @@ package final class HTTPClient {
     package func start(_ request: TransferRequest, now: Instant) -> TransferID {
         timer.changed()
         lastID += 1
-        let id = TransferID(number: lastID)
+        let id = TransferID(number: lastID, owner: request.number)
         if !request.elsewhere.isEmpty { retryPlans[id] = RetryPlan(request, startedAt: now) }
         begin(request, id: id, now: now)
         return id
@@ -172,9 +174,13 @@ package final class HTTPClient {
 
     /// Returns the finished transfers; call after every call into the client.
     package func takeFinished() -> [Finished] {
-        guard !finished.isEmpty else { return [] }
-        return exchange(&finished, with: [])
+        var taken: [Finished] = []
+        takeFinished(into: &taken)
+        return taken
     }
+
+    /// Exchanges the finished transfers for an empty array, which keeps its memory.
+    package func takeFinished(into empty: inout [Finished]) { swap(&finished, &empty) }
 
     /// Returns the failed attempts since the last call.
     package func takeAttemptFailures() -> [AttemptFailure] {
@@ -205,12 +211,19 @@ package final class HTTPClient {
     }
 
     private func collect(from pool: ConnectionPool, now: Instant) {
-        guard let news = pool.takeNews() else { return }
-        unacknowledged += news.unacknowledged
-        for (id, failure) in news.silent { goElsewhere(id, from: pool.endpoint, failure, now: now) }
-        for (id, result, mayHaveArrived) in news.finished {
+        guard pool.hasNews else { return }
+        // A request that goes elsewhere may bring news at once.
+        var news = exchange(&emptyNews, with: ConnectionPool.News())
+        pool.takeNews(into: &news)
+        news.unacknowledged.reverse()
+        while let id = news.unacknowledged.popLast() { unacknowledged.append(id) }
+        news.silent.reverse()
+        while let (id, failure) = news.silent.popLast() { goElsewhere(id, from: pool.endpoint, failure, now: now) }
+        news.finished.reverse()
+        while let (id, result, mayHaveArrived) = news.finished.popLast() {
             ended(id, result, mayHaveArrived: mayHaveArrived, at: pool.endpoint, now: now)
         }
+        emptyNews = news
     }
 
     /// Starts the request at its next endpoint, if there is one. The request may end at once.

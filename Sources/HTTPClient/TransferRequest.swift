@@ -4,6 +4,10 @@ package import DNSWire
 
 package struct TransferID: Hashable, Sendable {
     let number: UInt64
+    /// The owner's number of the request.
+    package let owner: Int?
+
+    init(number: UInt64, owner: Int? = nil) { (self.number, self.owner) = (number, owner) }
 
     package func _rawHashValue(seed: Int) -> Int { QuickHash.value(of: number, seed: seed) }
 }

@@ -149,3 +149,11 @@ struct TLSConnectionTests {
         #expect(progress != .underWay && progress != .done)
     }
 }
+
+extension TLSConnection {
+    fileprivate func takeOutgoing() -> [UInt8] {
+        var bytes: [UInt8] = []
+        takeOutgoing(into: &bytes)
+        return bytes
+    }
+}

@@ -35,7 +35,8 @@ final class HTTP2Connection {
     private let session: HTTP2Session
     /// The TLS connection; nil until TCP is connected.
     private var tls: TLSConnection?
-    private var unsent: ArraySlice<UInt8> = []
+    /// Encrypted bytes that the socket has not taken.
+    private var unsent: [UInt8] = []
     private var wants = SocketInterest.none
     /// The session that the handshake offers to resume.
     private var offeredSession: KeptSession?
@@ -89,9 +90,6 @@ final class HTTP2Connection {
     /// The progress of the connection; nil until TCP is connected.
     var progress: ConnectionProgress? { socket == nil ? nil : ConnectionProgress(descriptor) }
 
-    /// True if `flush` has something to write.
-    var hasOutput: Bool { isOpen && session.hasOutput && unsent.isEmpty }
-
     /// Queues a PING until `flush`, unless the server has sent nothing since the last one.
     func ping() { session.ping() }
 
@@ -130,14 +128,14 @@ final class HTTP2Connection {
     func proceed(now: Instant) {
         if phase == .connecting { connect(now: now) }
         if isHandshaking || isOpen { receive(now: now) }
-        flush(now: now)
+        if isHandshaking || isOpen, write(now: now) { flush(now: now) }
         session.endUnsent(of: transfers)
     }
 
-    /// Writes the queued bytes.
+    /// Writes the queued frames, unless earlier bytes wait for the socket.
     func flush(now: Instant) {
-        guard isHandshaking || isOpen, write(now: now) else { return }
-        var isFull = isOpen
+        guard isOpen, unsent.isEmpty else { return }
+        var isFull = session.hasOutput
         while isFull {
             client.frames.removeAll(keepingCapacity: true)
             if session.appendOutput(to: &client.frames) != nil { return end(.reset) }
@@ -147,7 +145,7 @@ final class HTTP2Connection {
             guard write(now: now) else { return }
         }
         noteSent()
-        if isOpen, session.hasEnded { end(.reset) }
+        if session.hasEnded { end(.reset) }
     }
 
     /// Passes the streams that have ended.
@@ -244,12 +242,13 @@ final class HTTP2Connection {
 
     private func read() {
         // `room` takes a whole record, so OpenSSL keeps no data of a record that was read.
-        while isOpen, let tls, tls.hasUnread {
+        while isOpen, let tls {
             switch tls.read(over: &client.room) {
             case .needsMore: return
             case .bytes(let count): if session.receive(client.room[..<count]) != nil { return end(.reset) }
             case .closed, .failed: return end(.reset)
             }
+            guard tls.hasUnread else { return }
         }
     }
 
@@ -264,16 +263,14 @@ final class HTTP2Connection {
 
     /// - Returns: false if the socket takes no more now, or is lost.
     private func write(now: Instant) -> Bool {
-        if unsent.isEmpty { unsent = (tls?.takeOutgoing() ?? [])[...] }
+        if unsent.isEmpty { tls?.takeOutgoing(into: &unsent) }
         while !unsent.isEmpty {
             guard let socket else { return false }
             do throws(SystemError) {
-                let bytes = unsent
-                guard let count = try socket.write(bytes.span) else {
+                guard try socket.write(from: &unsent) != nil else {
                     watch(.both)
                     return false
                 }
-                unsent = bytes.dropFirst(count)
             } catch {
                 unsent = []
                 // Replies may have arrived before the connection broke.

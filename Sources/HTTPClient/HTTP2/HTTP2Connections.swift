@@ -10,7 +10,7 @@ final class HTTP2Connections: Connections {
     private var connections: [HTTP2Connection] = []
     private let ended: EndedTransfers
     private(set) var openedSockets = 0
-    /// When the first request was queued since the last `flush`.
+    /// When the first request or reset was queued since the last `flush`.
     private var unsentSince: Instant?
     /// An instant at or before the deadlines of all transfers and dials; nil: there are none.
     private var checkAt: Instant?
@@ -43,6 +43,9 @@ final class HTTP2Connections: Connections {
     /// When `timePassed` is due.
     var dueAt: Instant? { Instant.earliest(unsentSince, checkAt) }
 
+    /// True if `flush` has something to send.
+    var hasQueued: Bool { unsentSince != nil }
+
     /// Returns the transfers that need another protocol; the server does not speak HTTP/2 for them.
     func takeRefused() -> [Transfer] {
         guard !refusedTransfers.isEmpty else { return [] }
@@ -61,6 +64,7 @@ final class HTTP2Connections: Connections {
 
     func cancel(_ transfer: Transfer, now: Instant) {
         for connection in connections { connection.cancel(transfer) }
+        unsentSince = unsentSince ?? now
         settle(now: now)
     }
 
@@ -70,8 +74,12 @@ final class HTTP2Connections: Connections {
     }
 
     func flush(now: Instant) {
+        if hasQueued { send(now: now) }
+    }
+
+    private func send(now: Instant) {
         unsentSince = nil
-        for connection in connections where connection.hasOutput { connection.flush(now: now) }
+        for connection in connections { connection.flush(now: now) }
         settle(now: now)
     }
 
@@ -79,11 +87,11 @@ final class HTTP2Connections: Connections {
     func ping(_ transfer: Transfer, now: Instant) {
         guard case .http2(let connection) = transfer.carrier else { return }
         connection.ping()
-        flush(now: now)
+        send(now: now)
     }
 
     func timePassed(now: Instant) {
-        flush(now: now)
+        send(now: now)
         guard let checkAt, checkAt <= now else { return }
         let hasConnected = connections.contains(where: \.isEstablished)
         for connection in connections {
@@ -94,7 +102,7 @@ final class HTTP2Connections: Connections {
             }
             if !connection.isOpen, connection.dialDeadline <= now { leaveDial(connection, now: now) }
         }
-        flush(now: now)
+        send(now: now)
         self.checkAt = nil
         for connection in connections {
             if !connection.isOpen { check(at: connection.dialDeadline) }
@@ -135,8 +143,15 @@ final class HTTP2Connections: Connections {
 
     /// Collects the ended streams of the connections, until nothing changes any more.
     private func settle(now: Instant) {
-        for connection in connections { connection.takeEnded { conclude($0, now: now) } }
-        if connections.allSatisfy({ $0.isOpen && $0.isUsable }) { return }
+        var (next, areUsable) = (0, true)
+        // A request that starts again may open a connection.
+        while next < connections.count {
+            let connection = connections[next]
+            connection.takeEnded { conclude($0, now: now) }
+            areUsable = areUsable && connection.isOpen && connection.isUsable
+            next += 1
+        }
+        if areUsable { return }
         let lost = connections.filter { !$0.isUsable && !$0.isOpen }
         connections.removeAll { connection in lost.contains { $0 === connection } }
         for connection in lost {

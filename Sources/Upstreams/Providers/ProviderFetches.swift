@@ -24,12 +24,13 @@ package final class ProviderFetches: TimedPart {
     private var requests: [Request?] = []
     private var freeNumbers: [RequestQueue.ID] = []
     private var requestOfFetch: [FetchID: Request] = [:]
-    private var requestOfTransfer: [TransferID: Request] = [:]
     /// Questions in flight in requests with questions of other domains, with the number of such requests.
     private var questionsTogether: [Question: Int] = [:]
     /// True if a place became free since the last `takePlaces`.
     private var hasFreePlace = false
     private var unreported = FetchResults()
+    /// Memory for the finished transfers.
+    private var finished: [HTTPClient.Finished] = []
     /// Requests that belong to no fetch, with their completions.
     private var ownRequests: [TransferID: (Result<TransferReply, TransferFailure>) -> Void] = [:]
     /// Reported addresses of this machine, at most one for each provider.
@@ -129,19 +130,19 @@ package final class ProviderFetches: TimedPart {
         guard hasFinished else { return }
         let now = Clock.now()
         for attempt in http.takeAttemptFailures() {
-            guard let request = requestOfTransfer[attempt.id] else { continue }
+            guard let request = request(of: attempt.id) else { continue }
             let (failure, endpoint) = (attempt.failure, request.endpoint(dialledAs: attempt.endpoint))
             failed(request, at: endpoint, FetchFailure(failure), failure.description, isAddress: true, now: now)
         }
         for transfer in http.takeUnacknowledged() {
-            guard let provider = requestOfTransfer[transfer]?.provider.id else { continue }
+            guard let provider = request(of: transfer)?.provider.id else { continue }
             if !unreported.unacknowledged.contains(provider) { unreported.unacknowledged.append(provider) }
         }
-        var finished = http.takeFinished()
+        http.takeFinished(into: &finished)
         finished.reverse()
         while let ended = finished.popLast() {
-            if let request = requestOfTransfer[ended.id] {
-                bill(request, at: ended.reached)
+            if let request = request(of: ended.id) {
+                if request.account != nil { bill(request, at: ended.reached) }
                 conclude(request, ended.result, dialled: ended.endpoint, now: now)
             } else if let finish = ownRequests.removeValue(forKey: ended.id) {
                 finish(ended.result)
@@ -200,7 +201,7 @@ package final class ProviderFetches: TimedPart {
 
     /// Answers to these questions that providers were asked for before are of no use.
     package func flushed(_ scope: QuestionScope) {
-        for request in requestOfTransfer.values where !request.flushed.contains(scope) {
+        for case let request? in requests where request.transfer != nil && !request.flushed.contains(scope) {
             request.flushed.append(scope)
             if request.flushed.count > ProviderFetches.maxFlushed { request.flushed = [.everything] }
         }
@@ -232,6 +233,12 @@ package final class ProviderFetches: TimedPart {
         for fetch in request.fetches where requestOfFetch[fetch.id] != nil {
             unreported.places.append(.fetchWaits(fetch.id, isOverdue: isOverdue))
         }
+    }
+
+    /// Returns the request that a transfer carries; nil if it carries no fetch.
+    private func request(of transfer: TransferID) -> Request? {
+        guard let number = transfer.owner, requests.indices.contains(number) else { return nil }
+        return requests[number].flatMap { $0.transfer == transfer ? $0 : nil }
     }
 
     private func begin(_ request: Request, now: Instant) {
@@ -266,7 +273,6 @@ package final class ProviderFetches: TimedPart {
             elsewhere: others.isEmpty ? [] : others.map(\.dialled))
         let transfer = http.start(outgoing, now: now)
         request.sent(transfer, first: first, others: others, now: now)
-        requestOfTransfer[transfer] = request
         if request.isShared { for fetch in request.fetches { questionsTogether[fetch.question, default: 0] += 1 } }
     }
 
@@ -493,8 +499,9 @@ package final class ProviderFetches: TimedPart {
 
     /// Abandons all requests in flight, which may have reached billed accounts. For the end of the process.
     package func stop(now: Instant) {
-        for (transfer, request) in requestOfTransfer { bill(request, at: http.cancel(transfer, now: now)) }
-        requestOfTransfer = [:]
+        for case let request? in requests {
+            if let transfer = request.transfer { bill(request, at: http.cancel(transfer, now: now)) }
+        }
     }
 
     // MARK: places
@@ -596,9 +603,8 @@ package final class ProviderFetches: TimedPart {
 
     /// Records that no transfer carries the request any more.
     private func ground(_ request: Request) {
-        guard let transfer = request.transfer else { return }
+        guard request.transfer != nil else { return }
         request.ground()
-        requestOfTransfer[transfer] = nil
         if request.isShared { for fetch in request.fetches { noLongerTogether(fetch.question) } }
     }
 

@@ -206,7 +206,7 @@ final class SecureStream {
 
     private func flush() {
         guard phase != .ended else { return }
-        unsent += tls.takeOutgoing()
+        tls.takeOutgoing(into: &unsent)
         do throws(SystemError) {
             while !unsent.isEmpty {
                 guard try socket.write(from: &unsent) != nil else { break }
