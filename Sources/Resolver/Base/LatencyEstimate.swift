@@ -65,10 +65,15 @@ package struct LatencyEstimate: Sendable {
     }
 
     private mutating func noteLarge(_ sample: Double) {
-        if largest.count == LatencyEstimate.largestSize {
-            guard sample > largest[0] else { return }
-            largest.removeFirst()
+        if largest.count < LatencyEstimate.largestSize {
+            largest.insert(sample, at: 0)
+        } else if sample > largest[0] {
+            largest[0] = sample
         }
-        largest.insert(sample, at: largest.firstIndex { $0 > sample } ?? largest.count)
+        var place = 1
+        while place < largest.count, largest[place] < largest[place - 1] {
+            largest.swapAt(place, place - 1)
+            place += 1
+        }
     }
 }
