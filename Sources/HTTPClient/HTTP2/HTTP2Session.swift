@@ -170,13 +170,8 @@ import CNghttp2
 
     /// Passes the streams that have ended since the last call. The arrays keep their memory for the next streams.
     func takeEnded(_ take: (Ended) -> Void) {
-        guard !ended.isEmpty else { return }
-        var next = 0
-        while next < ended.count {
-            take(ended[next])
-            next += 1
-        }
-        ended.removeAll(keepingCapacity: true)
+        ended.reverse()
+        while let stream = ended.popLast() { take(stream) }
     }
 
     /// True if `takeSent` has transfers to pass.
@@ -184,8 +179,7 @@ import CNghttp2
 
     /// Passes the transfers whose whole request is part of the output since the last call.
     func takeSent(_ take: (Transfer) -> Void) {
-        for index in sent.indices { take(sent[index]) }
-        sent.removeAll(keepingCapacity: true)
+        while let transfer = sent.popLast() { take(transfer) }
     }
 
     private func release(_ transfer: Transfer) {

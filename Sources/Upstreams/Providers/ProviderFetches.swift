@@ -412,10 +412,13 @@ package final class ProviderFetches: TimedPart {
     private func deliver(_ outcomes: [FetchResult], of request: Request) {
         let hasAnswers = outcomes.contains(where: \.isUseful)
         var delivered: [Int] = []
-        for fetch in request.fetches where requestOfFetch.removeValue(forKey: fetch.id) != nil {
-            guard let index = request.questions.firstIndex(of: fetch.question), outcomes.indices.contains(index)
+        for place in request.fetches.indices {
+            let id = request.fetches[place].id
+            guard requestOfFetch.removeValue(forKey: id) != nil,
+                let index = request.questions.firstIndex(of: request.fetches[place].question),
+                outcomes.indices.contains(index)
             else { continue }
-            unreported.finished(fetch.id, hasAnswers ? outcomes[index].amongAnswers : outcomes[index])
+            unreported.finished(id, hasAnswers ? outcomes[index].amongAnswers : outcomes[index])
             // Its only question, mostly.
             if outcomes.count == 1 { return }
             delivered.append(index)
