@@ -121,20 +121,8 @@ package enum FlightScope: UInt8, CaseIterable, AtomicRepresentable, Sendable {
             word &+= 1
         }
         guard done < bytes else { return }
-        let value = unsafe FlightRing.rest(of: text, at: start &+ done, bytes: bytes &- done)
+        let value = unsafe text.lastWord(at: start &+ done, bytes: bytes &- done)
         unsafe cell(word, cells, place).pointee.store(value, ordering: .relaxed)
-    }
-
-    /// Returns the last one to seven bytes. If eight bytes are readable, one masked load is faster.
-    @inline(__always)
-    private static func rest(of text: UnsafeRawBufferPointer, at offset: Int, bytes: Int) -> UInt64 {
-        if offset &+ 8 <= text.count {
-            let value = unsafe UInt64(littleEndian: text.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-            return value & ((1 &<< UInt64(8 &* bytes)) &- 1)
-        }
-        var value: UInt64 = 0
-        for index in 0..<bytes { unsafe value |= UInt64(text[offset + index]) << UInt64(8 * index) }
-        return value
     }
 
     /// Returns the cell for a word of the name: three in the slot's first half, six in the second, the rest in the

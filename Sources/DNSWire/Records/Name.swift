@@ -178,9 +178,10 @@ extension Name: Hashable {
     /// Returns the hash of a wire form, keyed by the process, as clients choose the names. Calls the hasher once, since
     /// a call costs more than the bytes.
     private static func hash(of wire: [UInt8]) -> Int {
-        unsafe withUnsafeTemporaryAllocation(byteCount: wire.count, alignment: 1) { lowercased in
-            for index in wire.indices { unsafe lowercased[index] = wire[index].lowercased }
-            return unsafe hash(ofLowercased: UnsafeRawBufferPointer(lowercased))
+        unsafe withUnsafeTemporaryAllocation(of: UInt64.self, capacity: (maxWireBytes + 7) / 8) { words in
+            guard let start = words.baseAddress else { preconditionFailure("memory has an address") }
+            unsafe wire.withUnsafeBytes { unsafe $0.copyLowercased(to: start) }
+            return unsafe hash(ofLowercased: UnsafeRawBufferPointer(start: start, count: wire.count))
         }
     }
 

@@ -22,18 +22,16 @@ package struct Partition: RawRepresentable, Hashable, Sendable {
 /// The lower-case name of a key, in whole words so that it is hashed and compared eight bytes at a time. Invariant:
 /// bytes after the name, up to the word border, are zero.
 @safe struct FoldedName: ~Copyable {
-    /// The name in words, with room for the longest. Not an `InlineArray`: a span of one of this size costs a copy of
-    /// the whole (Swift 6.3). Not an array: a key for one lookup would fill all of it.
+    /// Room for the longest name. Not an `InlineArray`: a span of one of this size costs a copy
+    /// of the whole (Swift 6.3). Not an array either, which costs several times as much to make.
     private let words = UnsafeMutablePointer<UInt64>.allocate(capacity: 32)
     private(set) var byteCount = 0
 
     deinit { unsafe words.deallocate() }
 
-    private var wordCount: Int { (byteCount + 7) / 8 }
-
     var span: Span<UInt64> {
         @_lifetime(borrow self) borrowing get {
-            let span = unsafe Span(_unsafeStart: words, count: wordCount)
+            let span = unsafe Span(_unsafeStart: words, count: (byteCount + 7) / 8)
             return unsafe _overrideLifetime(span, borrowing: self)
         }
     }
@@ -43,22 +41,7 @@ package struct Partition: RawRepresentable, Hashable, Sendable {
     mutating func set(_ source: Span<UInt8>, from start: Int, count: Int) {
         precondition(count <= 255, "a name has at most 255 bytes")
         byteCount = count
-        guard count > 0 else { return }
-        unsafe source.extracting(start..<(start + count)).withUnsafeBytes { bytes in
-            unsafe words[(count - 1) / 8] = 0
-            unsafe UnsafeMutableRawBufferPointer(start: words, count: count).copyMemory(from: bytes)
-            for index in 0...((count - 1) / 8) { unsafe words[index] = FoldedName.lowercased(words[index]) }
-        }
-    }
-
-    /// Sets bit 5 of each byte between "A" and "Z" (RFC 4343), all eight at once.
-    private static func lowercased(_ word: UInt64) -> UInt64 {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let low = word & (ones &* 0x7F)
-        let atLeastA = low &+ (ones &* (0x80 - 0x41))
-        let aboveZ = low &+ (ones &* (0x80 - 0x5B))
-        let isUpper = (atLeastA ^ aboveZ) & ~word & (ones &* 0x80)
-        return word | isUpper >> 2
+        unsafe source.extracting(start..<(start + count)).withUnsafeBytes { unsafe $0.copyLowercased(to: words) }
     }
 }
 
