@@ -80,24 +80,15 @@ package final class Timetable {
     }
 
     private func readChanged() {
+        guard changes.marks != 0 else { return }
         while changes.marks != 0 {
             let place = changes.marks.trailingZeroBitCount
-            set(Timetable.nanoseconds(parts[place].nextDeadline), for: place)
+            deadlines[place] = Timetable.nanoseconds(parts[place].nextDeadline)
             // After the reading: a part that reads a value in place seems to change it.
             changes.marks &= ~(1 << UInt64(place))
         }
-    }
-
-    private func set(_ deadline: Int64, for place: Int) {
-        let former = deadlines[place]
-        deadlines[place] = deadline
-        if deadline <= earliest {
-            earliest = deadline
-        } else if former == earliest {
-            var least = deadline
-            for other in deadlines where other < least { least = other }
-            earliest = least
-        }
+        earliest = Timetable.never
+        for deadline in deadlines where deadline < earliest { earliest = deadline }
     }
 
     private static func nanoseconds(_ deadline: Instant?) -> Int64 { deadline.map(\.nanoseconds) ?? never }
