@@ -4,11 +4,12 @@ package import Control
 package import DNSWire
 package import Resolver
 
+/// Most are events; those that are larger are indirect.
 package enum UpstreamOutput {
     /// An event for the resolver.
     case event(Event)
     /// The fleet leaves a fetch to this member: pass it to `Upstreams.ask`.
-    case ask(FleetRequest)
+    indirect case ask(FleetRequest)
     /// The fleet has flushed these answers.
     case flush(QuestionScope)
     /// The other members are to be told about this one: `FleetLink.announce` is due.
@@ -28,10 +29,10 @@ package enum UpstreamOutput {
     case providerResolved(name: String, host: String, [String])
     case quota(QuotaWarning)
     /// A server of the system forwards queries back to this daemon.
-    case loops(Nameserver)
-    case askedAgain(Nameserver)
+    indirect case loops(Nameserver)
+    indirect case askedAgain(Nameserver)
     /// A server of the system replies differently than before.
-    case standing(NameserverStandings.News)
+    indirect case standing(NameserverStandings.News)
     case redisLost(server: String, reason: String)
     case redisWorks(server: String)
 }

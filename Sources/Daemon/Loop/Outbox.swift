@@ -4,6 +4,7 @@ import DNSWire
 import Resolver
 import Upstreams
 
+/// Most outputs are events, and every event moves outputs, so larger ones are indirect.
 enum Output {
     /// An event for the resolver.
     case event(Event)
@@ -24,17 +25,17 @@ enum Output {
     /// - Parameter text: nil: removes the note.
     case note(name: String, text: String?)
     /// An event for the log, and for the receivers that want it.
-    case log(LogEvent)
+    indirect case log(LogEvent)
     /// Something has to be read. One output stands for any number of changes until it is taken.
     case changed(Change)
     case upstream(UpstreamOutput)
     /// The result of a probe.
-    case probe(ProbeNews)
+    indirect case probe(ProbeNews)
     case portal(PortalEvent)
     /// Two sources contradict each other, and one of them was verified.
-    case forged(ForgeryEvidence)
+    indirect case forged(ForgeryEvidence)
     /// An answer contradicts the rule for its name.
-    case contradicted(ContradictingAnswer)
+    indirect case contradicted(ContradictingAnswer)
 }
 
 enum Change: Hashable {

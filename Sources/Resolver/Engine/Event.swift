@@ -43,7 +43,7 @@ package enum Event: Sendable {
     /// An unsolicited answer in a provider's reply: the other address family of a name.
     case volunteered(Question, Answer, ProviderID)
     /// A probe ended. Each started probe ends once.
-    case probeFinished(ProbeID, ProbeResult)
+    indirect case probeFinished(ProbeID, ProbeResult)
     /// A request to probe this address of a name now; nil: all its addresses. `probeNews` reports the results.
     case probeRequested(Name, Address?, isCached: Bool = false)
     /// Names, with all their subdomains, that are temporarily not sent to providers, and until when; nil for no end.
