@@ -107,10 +107,7 @@ package struct Query: Equatable, Sendable {
 
     /// Returns the query name in the client's letter case.
     package func name(in packet: Span<UInt8>) -> Name {
-        let wire = packet.extracting(Header.byteCount..<(Header.byteCount + nameBytes))
-        var bytes: [UInt8] = []
-        bytes.append(addingCapacity: nameBytes) { $0.append(wire) }
-        return Name(unchecked: bytes)
+        Name(unchecked: packet.extracting(Header.byteCount..<(Header.byteCount + nameBytes)).copied)
     }
 
     /// Returns the question, with the name in the client's letter case.

@@ -25,9 +25,10 @@ package struct RenderedAnswer: Equatable, Sendable {
     package init(_ answer: Answer, to question: Question, recordClass: UInt16 = Query.classIN) {
         var writer = Writer(question: question.name, recordClass: recordClass, records: answer.records.count)
         var answers: UInt16 = 0
-        for record in answer.records where writer.append(record) { answers += 1 }
+        let (records, others) = (answer.records, answer.authorities)
+        for index in records.indices where writer.append(records.span[index]) { answers += 1 }
         var authorities: UInt16 = 0
-        for authority in answer.authorities where writer.append(authority) { authorities += 1 }
+        for index in others.indices where writer.append(others.span[index]) { authorities += 1 }
         responseCode = answer.responseCode
         answerCount = answers
         authorityCount = authorities
@@ -146,7 +147,7 @@ package struct RenderedAnswer: Equatable, Sendable {
 }
 
 extension Span {
-    fileprivate var copied: [Element] { unsafe withUnsafeBufferPointer { unsafe Array($0) } }
+    var copied: [Element] { unsafe withUnsafeBufferPointer { unsafe Array($0) } }
 }
 
 extension [UInt8] {
