@@ -11,9 +11,10 @@ final class FlightRecorder {
     let records: FlightRecords
     private let ring: FlightRing
     private var wordOfText: [String: FlightWord] = [:]
-    private var wordOfCode: [ResponseCode: FlightWord] = [:]
+    // Few, so that a search costs less than hashing.
+    private var wordsOfCodes: [(code: ResponseCode, word: FlightWord)] = []
     /// The names of sources, until the upstreams change.
-    private var wordOfSource: [Source: FlightWord] = [:]
+    private var wordsOfSources: [(source: Source, word: FlightWord)] = []
     /// Fetches in flight. Each ends once or is abandoned.
     private var fetches: [FetchID: Fetch] = [:]
 
@@ -66,7 +67,7 @@ final class FlightRecorder {
             }
         case .network(.changed(let network)):
             ring.record(FlightSlot(.networkChanged, atNanoseconds: nanoseconds(now), network: network.rawValue))
-        case .upstreamsChanged: wordOfSource.removeAll()
+        case .upstreamsChanged: wordsOfSources.removeAll()
         case .asked, .prefetchDue, .servedAgain, .answeredFromCache, .requested, .restored, .forgotten,
             .flushed, .volunteered, .fetchWaits, .fetchAwaitsFleet, .fetchSent, .fetchShared, .fetchDeferred,
             .demandElsewhere, .evidence, .probeFinished, .probeRequested, .switchedOff, .throttled, .overQuota,
@@ -76,36 +77,51 @@ final class FlightRecorder {
         }
     }
 
-    /// Records an action before it is carried out. Replies to clients are recorded when they are sent.
-    func note(_ action: Action, nameOfSource: (Source) -> String, now: Instant) {
-        if case .abandon(let id) = action { return ended(id, word("abandoned"), now: now) }
+    // Actions are recorded before they are carried out, and replies to clients when they are sent. Of the scopes, only
+    // `all` has actions.
+
+    /// - Parameter name: of the source.
+    func begun(
+        _ id: FetchID, _ question: Question, at source: Source, named name: @autoclosure () -> String, isRefresh: Bool,
+        now: Instant
+    ) {
         guard records.scope == .all else { return }
-        switch action {
-        case .fetch(let id, let question, let upstream, let purpose):
-            begun(id, question, word(of: Source(upstream), nameOfSource), isRefresh: purpose.isRefresh, now: now)
-        case .shadow(let id, let question, let provider):
-            begun(id, question, word(of: .provider(provider), nameOfSource), isRefresh: true, now: now)
-        case .store(let question, let answer, let source, _):
-            let event = FlightSlot(
-                .stored, atNanoseconds: nanoseconds(now), type: question.type, outcome: word(answer.responseCode),
-                upstream: word(of: source, nameOfSource))
-            ring.record(event, about: question.name)
-        case .probeNews(.found(let target, let result)):
-            let times = [result.connectTime, result.handshakeTime].compactMap { $0 }.reduce(.zero, +)
-            let event = FlightSlot(
-                .probeEnded, atNanoseconds: nanoseconds(now), microseconds: microseconds(times),
-                outcome: word(result.verdict.rawValue))
-            ring.record(event, address: target.address, about: target.name)
-        case .forged(let evidence):
-            diverged(
-                evidence.question, evidence.mismatched.target.address,
-                word(of: evidence.mismatched.source, nameOfSource), now: now)
-        case .contradicted(let answer):
-            diverged(answer.question, answer.addresses.first, word(of: answer.source, nameOfSource), now: now)
-        case .reply, .replyExpired, .fail, .rearrange, .remove, .withdraw, .abandon, .awaitAsk, .probe, .probeNews,
-            .portal:
-            break
-        }
+        let upstream = word(of: source, name)
+        fetches[id] = Fetch(question: question, upstream: upstream, begunAt: now)
+        let event = FlightSlot(
+            isRefresh ? .refreshBegun : .fetchBegun, atNanoseconds: nanoseconds(now), type: question.type,
+            upstream: upstream)
+        ring.record(event, about: question.name)
+    }
+
+    func abandoned(_ id: FetchID, now: Instant) { ended(id, word("abandoned"), now: now) }
+
+    func stored(
+        _ question: Question, _ answer: Answer, from source: Source, named name: @autoclosure () -> String, now: Instant
+    ) {
+        guard records.scope == .all else { return }
+        let event = FlightSlot(
+            .stored, atNanoseconds: nanoseconds(now), type: question.type, outcome: word(answer.responseCode),
+            upstream: word(of: source, name))
+        ring.record(event, about: question.name)
+    }
+
+    func probed(_ target: ProbeTarget, _ result: ProbeResult, now: Instant) {
+        guard records.scope == .all else { return }
+        let times = [result.connectTime, result.handshakeTime].compactMap { $0 }.reduce(.zero, +)
+        let event = FlightSlot(
+            .probeEnded, atNanoseconds: nanoseconds(now), microseconds: microseconds(times),
+            outcome: word(result.verdict.rawValue))
+        ring.record(event, address: target.address, about: target.name)
+    }
+
+    func diverged(
+        _ question: Question, _ address: Address?, _ source: Source, named name: @autoclosure () -> String, now: Instant
+    ) {
+        guard records.scope == .all else { return }
+        let event = FlightSlot(
+            .divergence, atNanoseconds: nanoseconds(now), type: question.type, upstream: word(of: source, name))
+        ring.record(event, address: address, about: question.name)
     }
 
     func changed(_ provider: String, to state: ProviderState, now: Instant) {
@@ -115,14 +131,6 @@ final class FlightRecorder {
                 upstream: word(provider)))
     }
 
-    private func begun(_ id: FetchID, _ question: Question, _ upstream: FlightWord, isRefresh: Bool, now: Instant) {
-        fetches[id] = Fetch(question: question, upstream: upstream, begunAt: now)
-        let event = FlightSlot(
-            isRefresh ? .refreshBegun : .fetchBegun, atNanoseconds: nanoseconds(now), type: question.type,
-            upstream: upstream)
-        ring.record(event, about: question.name)
-    }
-
     /// An abandoned fetch may still report its end, which is ignored here.
     private func ended(_ id: FetchID, _ outcome: @autoclosure () -> FlightWord, now: Instant) {
         guard let fetch = fetches.removeValue(forKey: id) else { return }
@@ -130,12 +138,6 @@ final class FlightRecorder {
             .fetchEnded, atNanoseconds: nanoseconds(now), type: fetch.question.type,
             microseconds: microseconds(fetch.begunAt.duration(to: now)), outcome: outcome(), upstream: fetch.upstream)
         ring.record(event, about: fetch.question.name)
-    }
-
-    private func diverged(_ question: Question, _ address: Address?, _ source: FlightWord, now: Instant) {
-        let event = FlightSlot(
-            .divergence, atNanoseconds: nanoseconds(now), type: question.type, upstream: source)
-        ring.record(event, address: address, about: question.name)
     }
 
     func settingsReloaded(now: Instant) {
@@ -152,17 +154,17 @@ final class FlightRecorder {
         return word(isFull ? "rule" : rule.text)
     }
 
-    private func word(of source: Source, _ nameOfSource: (Source) -> String) -> FlightWord {
-        if let known = wordOfSource[source] { return known }
-        let new = word(nameOfSource(source))
-        if new != .none { wordOfSource[source] = new }
+    private func word(of source: Source, _ name: () -> String) -> FlightWord {
+        for known in wordsOfSources where known.source == source { return known.word }
+        let new = word(name())
+        if new != .none { wordsOfSources.append((source, new)) }
         return new
     }
 
     private func word(_ code: ResponseCode) -> FlightWord {
-        if let known = wordOfCode[code] { return known }
+        for known in wordsOfCodes where known.code == code { return known.word }
         let new = word(code.description)
-        if new != .none { wordOfCode[code] = new }
+        if new != .none { wordsOfCodes.append((code, new)) }
         return new
     }
 

@@ -131,9 +131,8 @@ final class ResolvingLoop: TimedPart {
         recorder.note(event, now: now)
         timer.changed()
         resolver.handle(event, now: now, cache: &answers, actions: &actions)
-        // Taken from the end of the reversed array, an action is moved, not copied.
-        if actions.count > 1 { actions.reverse() }
-        while let action = actions.popLast() { perform(action, now: now) }
+        for action in actions { perform(action, now: now) }
+        actions.removeAll(keepingCapacity: true)
         spareActions = actions
     }
 
@@ -307,18 +306,22 @@ final class ResolvingLoop: TimedPart {
 
     /// Carries out one action of the resolver. No other function does.
     private func perform(_ action: Action, now: Instant) {
-        recorder.note(action, nameOfSource: { upstreams.name(of: $0) }, now: now)
         switch action {
         case .fetch(let id, let question, let upstream, let purpose):
+            begun(id, question, Source(upstream), isRefresh: purpose.isRefresh, now: now)
             activity.askedAt = now
             let awaitsFleet = upstreams.start(
                 id, question, upstream, purpose, perSecond: inPlace { $0.demand(for: question, now: now) },
                 replacing: purpose.isRefresh ? answers.life(of: question, now: now) : nil, now: now)
             if awaitsFleet { handle(.fetchAwaitsFleet(id), now: now) }
-        case .shadow(let id, let question, let provider): upstreams.measure(id, question, provider, now: now)
+        case .shadow(let id, let question, let provider):
+            begun(id, question, .provider(provider), isRefresh: true, now: now)
+            upstreams.measure(id, question, provider, now: now)
         case .abandon(let id):
+            recorder.abandoned(id, now: now)
             upstreams.abandon(id, now: now)
         case .store(let question, let answer, let source, let demand):
+            recorder.stored(question, answer, from: source, named: upstreams.name(of: source), now: now)
             keep(question, answer, source, demand: demand, now: now)
         case .reply(let waiter, let answer, let source):
             guard let client = clients.take(waiter) else { return tell(waiter, .answer(answer, source)) }
@@ -338,15 +341,28 @@ final class ResolvingLoop: TimedPart {
             forgetStored(question, now: now)
             if let sourceClass = source.sourceClass { answers.remove(question, sourceClass) }
         case .portal(let news): heard(news)
-        case .probeNews(let news): outbox.put(.probe(news))
+        case .probeNews(let news):
+            if case .found(let target, let result) = news { recorder.probed(target, result, now: now) }
+            outbox.put(.probe(news))
         case .forged(let evidence):
+            diverged(evidence.question, evidence.mismatched.target.address, evidence.mismatched.source, now: now)
             outbox.put(.forged(evidence))
             upstreams.fleet.reportEvidence(evidence.question.name, evidence.mismatched.target.address, now: now)
-        case .contradicted(let answer): outbox.put(.contradicted(answer))
+        case .contradicted(let answer):
+            diverged(answer.question, answer.addresses.first, answer.source, now: now)
+            outbox.put(.contradicted(answer))
         case .fail(let waiter, let extendedError, let code):
             guard let client = clients.take(waiter) else { return tell(waiter, .failure(extendedError, code)) }
             fail(client, extendedError, code, now: now)
         }
+    }
+
+    private func begun(_ id: FetchID, _ question: Question, _ source: Source, isRefresh: Bool, now: Instant) {
+        recorder.begun(id, question, at: source, named: upstreams.name(of: source), isRefresh: isRefresh, now: now)
+    }
+
+    private func diverged(_ question: Question, _ address: Address?, _ source: Source, now: Instant) {
+        recorder.diverged(question, address, source, named: upstreams.name(of: source), now: now)
     }
 
     private func keep(_ question: Question, _ answer: Answer, _ source: Source, demand: Double, now: Instant) {
