@@ -20,13 +20,29 @@ package enum Notice: Sendable {
     }
 }
 
-/// A question for the main thread, with everything that its reply needs.
-package struct Handover: Sendable {
+/// A question for the main thread, with everything that its reply needs. An object, because it passes through many
+/// hands.
+package final class Handover: Sendable {
     package let query: Query
     package let packet: [UInt8]
     package let client: Address
     package let path: ReplyPath
     package let receivedAt: Instant
+    /// The hash of the question in the cache, for `AnswerCache.mayHaveEntry`; nil: not known.
+    package let hash: UInt64?
+
+    init(query: Query, hash: UInt64?, packet: [UInt8], client: Address, path: ReplyPath, receivedAt: Instant) {
+        (self.query, self.hash) = (query, hash)
+        (self.packet, self.client, self.path, self.receivedAt) = (packet, client, path, receivedAt)
+    }
+
+    /// The same question without DO and CD, as `Query.dropDNSSEC` makes it.
+    package var withoutDNSSEC: Handover {
+        var query = query
+        query.dropDNSSEC()
+        return Handover(
+            query: query, hash: nil, packet: packet, client: client, path: path, receivedAt: receivedAt)
+    }
 }
 
 /// The way of a reply to its client.

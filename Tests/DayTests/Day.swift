@@ -216,7 +216,7 @@ struct Day: ~Copyable {
             throw account.broken("\(action) without probes")
         case .reply(let waiter, let answer, _):
             let client = try take(waiter)
-            try give(answers.rendered(answer, client.question), nil, to: client, .upstream)
+            try give(answers.rendered(answer, client.question).answer, nil, to: client, .upstream)
         case .replyExpired(let waiter, let expired, let cause):
             let client = try take(waiter)
             try give(expired.answer, expired.extendedError, to: client, .expired(cause))

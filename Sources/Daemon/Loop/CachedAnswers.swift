@@ -12,18 +12,22 @@ struct CachedAnswers: KnownAnswers {
     let serving: ServingState
     /// Cache keys of the other known networks, the latest first.
     var otherNetworks: [Partition] = []
+    /// A question without an entry in the cache; nil: not known. Spares the look-up of a new question.
+    var absent: Question?
     private var lastRendered: Rendered?
 
-    /// A rendered answer and what it was rendered from. An object, so that a comparison copies nothing.
-    private final class Rendered {
-        let question: Question
-        let answer: Answer
-        let rendered: RenderedAnswer
+    /// A rendered answer and what it was rendered from. An object, so that it is not copied.
+    final class Rendered {
+        let answer: RenderedAnswer
+        private let question: Question
+        private let original: Answer
 
-        init(_ answer: Answer, to question: Question) {
-            (self.answer, self.question) = (answer, question)
-            rendered = RenderedAnswer(answer, to: question)
+        init(_ original: Answer, to question: Question) {
+            (self.original, self.question) = (original, question)
+            answer = RenderedAnswer(original, to: question)
         }
+
+        func isFor(_ question: Question, _ answer: Answer) -> Bool { original === answer && self.question == question }
     }
 
     init(_ cache: AnswerCache, _ serving: ServingState) {
@@ -34,6 +38,7 @@ struct CachedAnswers: KnownAnswers {
     func expired(
         _ question: Question, within limits: @autoclosure () -> Freshness.Limits, now: Instant
     ) -> AgedAnswer? {
+        guard question != absent else { return nil }
         let nowMilliseconds = Clock.millisecondsSinceBoot(now)
         let here = cache.expired(
             question, within: limits(), partition: serving.partition(for: question.clients),
@@ -76,8 +81,9 @@ struct CachedAnswers: KnownAnswers {
     }
 
     mutating func store(_ question: Question, _ answer: Answer, _ sourceClass: SourceClass, now: Instant) {
+        absent = nil
         cache.store(
-            rendered(answer, question), lifetimeSeconds: answer.ttlSeconds, for: question,
+            rendered(answer, question).answer, lifetimeSeconds: answer.ttlSeconds, for: question,
             partition: serving.partition(for: question.clients), sourceClass: sourceClass,
             nowMilliseconds: Clock.millisecondsSinceBoot(now))
     }
@@ -92,7 +98,7 @@ struct CachedAnswers: KnownAnswers {
     /// - Returns: when the entry was stored, and its lifetime; nil if there is no such entry now.
     mutating func rearrange(_ question: Question, _ answer: Answer, _ sourceClass: SourceClass) -> KeptTimes? {
         cache.rearrange(
-            rendered(answer, question), for: question, partition: serving.partition(for: question.clients),
+            rendered(answer, question).answer, for: question, partition: serving.partition(for: question.clients),
             sourceClass: sourceClass)
     }
 
@@ -124,16 +130,16 @@ struct CachedAnswers: KnownAnswers {
         return StoredEntry(
             question: question, partition: serving.partition(for: .all).rawValue,
             sourceClass: StoredEntry.SourceClass(sourceClass),
-            answer: rendered(answer, question), storedAtMilliseconds: storedAtMilliseconds,
+            answer: rendered(answer, question).answer, storedAtMilliseconds: storedAtMilliseconds,
             lifetimeSeconds: lifetimeSeconds, demand: demand)
     }
 
     /// Returns the rendered answer, reusing the last one: clients that wait for the same question share it.
-    mutating func rendered(_ answer: Answer, _ question: Question) -> RenderedAnswer {
-        if let last = lastRendered, last.question == question, last.answer == answer { return last.rendered }
+    mutating func rendered(_ answer: Answer, _ question: Question) -> Rendered {
+        if let last = lastRendered, last.isFor(question, answer) { return last }
         let new = Rendered(answer, to: question)
         lastRendered = new
-        return new.rendered
+        return new
     }
 }
 

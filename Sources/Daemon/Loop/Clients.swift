@@ -6,30 +6,19 @@ import Resolver
 import Serving
 
 /// A client's question that the listeners have handed over.
-final class Client {
-    let query: Query
-    let packet: [UInt8]
-    let path: ReplyPath
-    let address: Address
-    let askedAt: Instant
+struct Client {
+    let handover: Handover
     /// The question, with the name in the client's letter case.
     let question: Question
 
-    /// - Parameters:
-    ///   - query: the query, with the bits that count for the answer.
-    ///   - question: the query's question.
-    init(_ handover: Handover, _ query: Query, _ question: Question) {
-        (self.query, self.question) = (query, question)
-        packet = handover.packet
-        path = handover.path
-        address = handover.client
-        askedAt = handover.receivedAt
-    }
+    var query: Query { handover.query }
+    var address: Address { handover.client }
+    var askedAt: Instant { handover.receivedAt }
 
     /// Writes the reply message, truncated to whole records if it is too long.
     @_lifetime(output: copy output)
     func write(_ answer: RenderedAnswer, _ extendedError: ExtendedError?, into output: inout OutputSpan<UInt8>) {
-        let packet = packet
+        let packet = handover.packet
         Reply.write(
             Reply.Body(answer), to: query, in: packet.span, ageSeconds: 0, limit: query.replyLimitBytes,
             extendedError: extendedError, into: &output)
@@ -38,7 +27,7 @@ final class Client {
     /// Writes a reply without records, with the extended error if the client sent OPT.
     @_lifetime(output: copy output)
     func write(_ code: ResponseCode, _ extendedError: ExtendedError, into output: inout OutputSpan<UInt8>) {
-        let packet = packet
+        let packet = handover.packet
         Reply.write(code: code, to: query, in: packet.span, extendedError: extendedError, into: &output)
     }
 }

@@ -211,11 +211,14 @@ final class ResolvingLoop: TimedPart {
         case .servedAgain(let question): handle(.servedAgain(question), now: now)
         case .asked(let handover):
             let client = client(of: handover, now: now)
-            if answeredFromCache(client, now: now) {
-                counted.questionsTaken += 1
-            } else {
-                asked(client, now: now)
+            counted.questionsTaken += 1
+            if let hash = client.handover.hash, !answers.cache.mayHaveEntry(hash) {
+                answers.absent = client.question
+            } else if answeredFromCache(client, now: now) {
+                return
             }
+            asked(client, now: now)
+            answers.absent = nil
         }
     }
 
@@ -224,14 +227,13 @@ final class ResolvingLoop: TimedPart {
     /// Returns the client, with its query without the bits that no upstream of its name carries: it gets the answer
     /// that clients without these bits share.
     private func client(of handover: Handover, now: Instant) -> Client {
-        var query = handover.query
+        let (query, packet) = (handover.query, handover.packet)
         let group = fastPath.group(of: handover.client, hidesSubnet: query.hidesSubnet)
-        let question = query.question(in: handover.packet.span, from: group)
+        let question = query.question(in: packet.span, from: group)
         guard !query.dnssec.isEmpty, inPlace({ $0.carriedBits(of: question, now: now) }).isEmpty else {
-            return Client(handover, query, question)
+            return Client(handover: handover, question: question)
         }
-        query.dropDNSSEC()
-        return Client(handover, query, question.withoutDNSSEC)
+        return Client(handover: handover.withoutDNSSEC, question: question.withoutDNSSEC)
     }
 
     /// Answers waiting clients from the cache after another partition came into use.
@@ -243,10 +245,11 @@ final class ResolvingLoop: TimedPart {
 
     /// Answers from the cache if an answer arrived while the question was in the mailbox; a fetch would be redundant.
     private func answeredFromCache(_ client: Client, now: Instant) -> Bool {
+        let handover = client.handover
         var found: FastPath.Outcome?
-        let isSent = replies.send(along: client.path, limitBytes: client.query.replyLimitBytes, now: now) { output in
+        let isSent = replies.send(along: handover.path, limitBytes: client.query.replyLimitBytes, now: now) { output in
             // Reuses the parsed query; the query is not counted again.
-            found = lookUp(client.packet, from: client.address, client.query, now: now, into: &output)
+            found = lookUp(handover.packet, from: client.address, client.query, now: now, into: &output)
         }
         let code: ResponseCode
         switch found {
@@ -285,11 +288,10 @@ final class ResolvingLoop: TimedPart {
     }
 
     private func asked(_ client: Client, now: Instant) {
-        counted.questionsTaken += 1
         let question = client.question
         // The daemon's own check query came back: the system resolver forwards to this daemon. No client has asked.
         if upstreams.system.clientAsked(question, now: now) {
-            replies.dismiss(client.path, now: now)
+            replies.dismiss(client.handover.path, now: now)
             counted.returnedChecks[client.query.transport, default: 0] += 1
             return
         }
@@ -417,7 +419,7 @@ final class ResolvingLoop: TimedPart {
         addressSets.take(client.question, answer, isCached: false, now: now)
         let rendered = answers.rendered(answer, client.question)
         self.answer(client, answer.responseCode, answer.remark, from: source, by: rule, now: now) { output in
-            client.write(rendered, answer.remark, into: &output)
+            client.write(rendered.answer, answer.remark, into: &output)
         }
     }
 
@@ -453,7 +455,7 @@ final class ResolvingLoop: TimedPart {
         _ write: (inout OutputSpan<UInt8>) -> Void
     ) -> Bool {
         let isSent = replies.send(
-            along: client.path, limitBytes: client.query.replyLimitBytes, now: now, write)
+            along: client.handover.path, limitBytes: client.query.replyLimitBytes, now: now, write)
         return count(client, isSent: isSent, code, extendedError, from: source, by: rule, now: now)
     }
 

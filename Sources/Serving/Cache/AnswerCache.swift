@@ -187,6 +187,9 @@ import Synchronization
         for hash in hashes { withTable(hash) { $0.prefetchStorage(hash) } }
     }
 
+    /// Whether there may be an answer to the question with this hash, fresh or not, of any network and source.
+    package func mayHaveEntry(_ hash: UInt64) -> Bool { withTable(hash) { $0.hasEntry(hash) } }
+
     package func counts() -> Counts {
         var total = Counts()
         for shard in 0..<AnswerCache.shardCount {

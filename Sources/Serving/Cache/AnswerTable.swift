@@ -88,17 +88,22 @@ import LinuxIO
     }
 
     func prefetchStorage(_ hash: UInt64) {
+        guard let storage = unsafe slot(of: hash)?.pointee.storage else { return }
+        unsafe prefetch(storage)
+        unsafe prefetch(storage + 64)
+    }
+
+    func hasEntry(_ hash: UInt64) -> Bool { unsafe slot(of: hash) != nil }
+
+    /// Returns the first slot with this hash.
+    private func slot(of hash: UInt64) -> UnsafeMutablePointer<Slot>? {
         var position = Int(truncatingIfNeeded: hash) & indexMask
         while unsafe index[position] != 0 {
             let slot = unsafe slots + Int(index[position] - 1)
-            if unsafe slot.pointee.hash == hash {
-                guard let storage = unsafe slot.pointee.storage else { return }
-                unsafe prefetch(storage)
-                unsafe prefetch(storage + 64)
-                return
-            }
+            if unsafe slot.pointee.hash == hash { return unsafe slot }
             position = (position + 1) & indexMask
         }
+        return nil
     }
 
     func freshness(_ entry: UInt32, nowMilliseconds: Int64, limits: Freshness.Limits) -> Freshness {

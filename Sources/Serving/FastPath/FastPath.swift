@@ -19,6 +19,9 @@ package struct FastPath: ~Copyable {
     /// Extended error of the last reply that was refused or local; nil: none.
     package private(set) var remark: UInt16?
 
+    /// The hash of the question that was looked up last.
+    var hash: UInt64 { key.hash }
+
     package enum Outcome: Equatable, Sendable {
         /// A reply from the cache was written.
         case answered(ResponseCode)

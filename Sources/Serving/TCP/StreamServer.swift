@@ -242,8 +242,8 @@ package final class StreamServer: TimedPart {
             notices.append(
                 .asked(
                     Handover(
-                        query: query, packet: message, client: connection.client, path: .connection(id),
-                        receivedAt: now)))
+                        query: query, hash: fastPath.hash, packet: message, client: connection.client,
+                        path: .connection(id), receivedAt: now)))
             return
         }
         connection.answered(with: reply, now: now)

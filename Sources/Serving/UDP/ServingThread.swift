@@ -102,7 +102,8 @@ struct ServingThread: ~Copyable {
                 notices.append(
                     .asked(
                         Handover(
-                            query: query, packet: batch.bytes(place), client: client, path: path, receivedAt: now)))
+                            query: query, hash: fastPath.hash, packet: batch.bytes(place), client: client, path: path,
+                            receivedAt: now)))
             }
         }
     }
@@ -110,11 +111,11 @@ struct ServingThread: ~Copyable {
     /// Refuses a question because the main thread is behind: the client need not wait for its own time-out.
     private mutating func refuse(_ handover: Handover) {
         guard case .datagram(let socket, let peer, let askedAddress) = handover.path else { return }
+        let packet = handover.packet
         tally[.handedOver] -= 1
         refusals.add(to: peer, from: askedAddress, through: socket) { output in
             Reply.write(
-                code: .serverFailure, to: handover.query, in: handover.packet.span, extendedError: .notReady,
-                into: &output)
+                code: .serverFailure, to: handover.query, in: packet.span, extendedError: .notReady, into: &output)
         }
         let outcome: ServedQuery
         refusals.send()
@@ -130,7 +131,7 @@ struct ServingThread: ~Copyable {
         }
         telemetry.ring.record(
             outcome, atNanoseconds: Clock.nanosecondsSinceBoot(handover.receivedAt), microseconds: 0,
-            in: handover.packet.span)
+            in: packet.span)
     }
 
     /// Hands over the notices and returns how many questions were refused. A lost `due` notice leaves the answer to

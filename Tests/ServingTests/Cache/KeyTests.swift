@@ -76,6 +76,19 @@ struct KeyTests {
         #expect(shards.allSatisfy { (300...500).contains($0) } && places.allSatisfy { (50...150).contains($0) })
     }
 
+    @Test("the hash of a question finds its entries, of any network and source")
+    func entryOfHash() throws {
+        let cache = AnswerCache(limitBytes: 1 << 20, seed: seed)
+        let question = Question(try #require(Name("www.example.com")), .a)
+        let hash = cache.key(for: question, Partition(rawValue: 1), .provider).hash
+        #expect(!cache.mayHaveEntry(hash))
+        let record = ResourceRecord(owner: question.name, address: .v4(1), ttlSeconds: 60)
+        cache.store(
+            RenderedAnswer(Answer(records: [record]), to: question), lifetimeSeconds: 60, for: question,
+            partition: Partition(rawValue: 2), sourceClass: .system, nowMilliseconds: 0)
+        #expect(cache.mayHaveEntry(hash))
+    }
+
     private func hash(of text: String, _ type: RecordType, _ seed: (UInt64, UInt64)) throws -> UInt64 {
         let name = try #require(Name(text))
         let key = TableModel.Key(
