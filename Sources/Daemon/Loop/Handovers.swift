@@ -10,10 +10,12 @@ final class Handovers {
 
     init(_ mailbox: Mailbox<Notice>, _ loop: EventLoop) throws(SystemError) {
         self.mailbox = mailbox
-        _ = try loop.watch(mailbox.descriptor, for: .readable) { [unowned self] _ in
-            let new = self.mailbox.takeAll()
-            if notices.isEmpty { notices = new } else { notices += new }
-        }
+        _ = try loop.watch(mailbox.descriptor, for: .readable) { [unowned self] _ in receive() }
+    }
+
+    private func receive() {
+        let new = mailbox.takeAll()
+        if notices.isEmpty { notices = new } else { notices += new }
     }
 
     func takeAll(_ handle: (Notice) -> Void) {
