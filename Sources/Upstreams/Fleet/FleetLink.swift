@@ -163,7 +163,7 @@ package final class FleetLink: TimedPart {
     /// Whether the resolver still waits for the fetch.
     func isOpen(_ id: FetchID) -> Bool { requests[id.number] != nil }
 
-    var hasOutcomes: Bool { isBusy && inPlace { $0.hasOutcomes } }
+    var hasOutcomes: Bool { inPlace { $0.hasOutcomes } }
 
     /// Reads the member in place: a call on the property copies it, which retains all its tables.
     private func inPlace<Value>(_ read: (inout Membership) -> Value) -> Value { read(&member) }
