@@ -165,7 +165,7 @@ package final class StreamServer: TimedPart {
     }
 
     private func close(_ id: ConnectionID, _ connection: StreamConnection) {
-        loop.unwatch(connection.registration)
+        loop.forget(connection.registration)
         members[id.place] = nil
         freePlaces.append(id.place)
         deadlines.remove(id.place)
