@@ -64,9 +64,8 @@ struct FailureMemory {
         let recheckAt = now + (recheck.map { isRefresh ? min($0, pause) : $0 } ?? pause)
         let excusedAt = isInARow ? earlier?.excusedAt : nil
         if earlier == nil { enter(question) }
-        if let recoveredAt, startedAt < recoveredAt, excusedAt == nil || excusedAt == recoveredAt {
-            failures[question] = Failure(
-                reason: reason, until: now, recheckAt: now, times: times, excusedAt: recoveredAt)
+        if let recovery = excusedAt ?? recoveredAt, startedAt < recovery {
+            failures[question] = Failure(reason: reason, until: now, recheckAt: now, times: times, excusedAt: recovery)
             return now
         }
         failures[question] = Failure(
