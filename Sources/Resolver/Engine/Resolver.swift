@@ -516,7 +516,12 @@ package struct Resolver {
         if let end = budgetEnd(of: route, now: now) {
             return state.plan.deferred(question, until: end, within: .seconds(1))
         }
-        guard !route.hasOnlyThrottled else { return state.plan.failed(question, retryAt: now + Bounds.throttleFloor) }
+        guard !route.hasOnlyThrottled else {
+            guard state.plan.records(of: question).providersEnd != nil else {
+                return state.plan.failed(question, retryAt: now + Bounds.throttleFloor)
+            }
+            return state.plan.deferred(question, until: failures.deferred(question, now: now))
+        }
         refreshes.started += 1
         begin(routed, along: route, isRefresh: true, now: now) { _, _ in }
     }

@@ -441,10 +441,10 @@ final class Lookup {
             begin(.system, until: giveUpAt, now: now, &state)
         }
         if mayAskThrottled(at: now) {
-            providers.addThrottled()
+            providers.addThrottled(state.ranking, now: now)
             askNextProvider(now: now, &state)
         } else if mayAskBlocked(state.ranking, now: now) {
-            providers.addBlocked()
+            providers.addBlocked(state.ranking, now: now)
             askNextProvider(now: now, &state)
         }
     }
@@ -601,15 +601,15 @@ final class Lookup {
         return true
     }
 
-    /// The provider to which the question is repeated first, and when. A question is repeated once, and again when its
-    /// failures can prove that every name fails.
+    /// The provider to which the question is repeated first, and when. A question is repeated once, again after a pause
+    /// of the provider, and when its failures can prove that every name fails.
     private func repeatable(_ ranking: UpstreamRanking, now: Instant) -> (RankedID, at: Instant)? {
         guard mayRepeat(now), !failures.isAboutName, !failures.lacksRoom else { return nil }
         var earliest: (RankedID, at: Instant)?
         for (provider, outcome) in failures.outcomes where outcome == .serviceFailed {
             guard ranking.mayAsk(provider, for: question.kind, among: upstreams), let standing = ranking[provider],
                 !standing.isBlocked(now), !failures.hasReplied(provider) || standing.isSuspectedOfFailing,
-                let at = standing.proofDueAt(now) ?? (hasRepeated ? nil : standing.repeatAt(now)),
+                let at = standing.proofDueAt(now) ?? standing.repeatAt(now, isRepeated: hasRepeated),
                 earliest.map({ at < $0.at }) ?? true
             else { continue }
             earliest = (provider, at)

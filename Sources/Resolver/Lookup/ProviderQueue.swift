@@ -144,10 +144,12 @@ struct ProviderQueue {
         attemptsLeft += 1
     }
 
-    mutating func addThrottled() {
+    /// Adds the providers that were throttled as a last resort. Those whose pause has ended come first.
+    mutating func addThrottled(_ ranking: UpstreamRanking, now: Instant) {
         hedge = nil
         areLastResorts = true
-        untried = (untried + throttled).prefix(attemptsLeft)
+        let isPaused = { ranking[$0]?.isThrottled(now) == true }
+        untried = (untried + throttled.filter { !isPaused($0) } + throttled.filter(isPaused)).prefix(attemptsLeft)
         throttled = []
     }
 
@@ -160,10 +162,10 @@ struct ProviderQueue {
         attemptsLeft += 1
     }
 
-    mutating func addBlocked() {
+    mutating func addBlocked(_ ranking: UpstreamRanking, now: Instant) {
         throttled += blocked
         blocked = []
-        addThrottled()
+        addThrottled(ranking, now: now)
     }
 
     mutating func removeAll() {

@@ -29,7 +29,7 @@ final class ProviderStanding {
     private var silentParents = SilentParents()
     private var pausedUntil: Instant?
     /// The resolver chose the pause; the provider named none.
-    private var hasOwnPause = false
+    private var ownPauseBegan: Instant?
     private var pausesInARow = 0
     /// The end of the period in which the account's quota is used up; nil: it is not used up.
     var overQuotaUntil: Instant?
@@ -76,7 +76,7 @@ final class ProviderStanding {
         (copy.streak, copy.credibility) = (streak, credibility)
         (copy.serviceFailures, copy.repliedAt) = (serviceFailures, repliedAt)
         (copy.waitInVain, copy.silentParents) = (waitInVain, silentParents)
-        (copy.pausedUntil, copy.hasOwnPause, copy.pausesInARow) = (pausedUntil, hasOwnPause, pausesInARow)
+        (copy.pausedUntil, copy.ownPauseBegan, copy.pausesInARow) = (pausedUntil, ownPauseBegan, pausesInARow)
         (copy.overQuotaUntil, copy.overBudgetUntil) = (overQuotaUntil, overBudgetUntil)
         (copy.outstanding, copy.outstandingDomains) = (outstanding, outstandingDomains)
         (copy.silentSince, copy.heardAt) = (silentSince, heardAt)
@@ -117,10 +117,14 @@ final class ProviderStanding {
     func isSilent(to parent: @autoclosure () -> Name, _ now: Instant) -> Bool { silentParents.contains(parent(), now) }
     /// Whether the provider fails for every name. It is still asked first for each name.
     func isFailingForAll(_ now: Instant) -> Bool { isBlocked(now) || serviceFailures.areProof(now) }
-    /// When a question is repeated whose failure may be temporary: soon, or after the pause that the provider named.
-    func repeatAt(_ now: Instant) -> Instant {
+    /// When a question is repeated whose failure may be temporary: soon, or after the pause that the provider named. A
+    /// question that was repeated before is repeated after any pause.
+    ///
+    /// - Returns: nil if it was repeated before, and the provider is not paused.
+    func repeatAt(_ now: Instant, isRepeated: Bool) -> Instant? {
         let soon = now + Bounds.repeatPause
-        return hasOwnPause ? soon : max(soon, pausedUntil ?? soon)
+        guard let pausedUntil, pausedUntil > now else { return isRepeated ? nil : soon }
+        return ownPauseBegan != nil && !isRepeated ? soon : max(soon, pausedUntil)
     }
     /// When the failures of several names can prove that every name fails; nil: few names failed, or this instant has
     /// passed.
@@ -280,8 +284,8 @@ final class ProviderStanding {
         new.reportedState = reportedState
         new.breaker = breaker.isBlocked ? breaker : CircuitBreaker()
         new.streak = FailureStreak()
-        new.pausedUntil = hasOwnPause ? nil : pausedUntil
-        new.hasOwnPause = false
+        new.pausedUntil = ownPauseBegan == nil ? pausedUntil : nil
+        new.ownPauseBegan = nil
         new.pausesInARow = 0
         new.silentSince = nil
         (new.serviceFailures, new.repliedAt) = (ServiceFailures(), nil)
@@ -354,6 +358,10 @@ final class ProviderStanding {
         let isBack = replied(now: now)
         if !isBack || !isMeasured { latency.measure(elapsed, now: now) }
         doubt = nil
+        // The provider answers again: the back-off falls to its shortest.
+        if let began = ownPauseBegan, let until = pausedUntil, now - elapsed >= began {
+            pausedUntil = min(until, began + Bounds.throttleFloor)
+        }
         return isBack
     }
 
@@ -477,10 +485,10 @@ final class ProviderStanding {
     func throttled(for pause: Duration?, now: Instant) {
         if let pause {
             pausedUntil = now + min(pause, Bounds.throttleCeiling)
-            hasOwnPause = false
+            ownPauseBegan = nil
         } else if !isPaused(now) {
             pausedUntil = now + min(Bounds.throttleFloor * (1 << min(pausesInARow, 5)), Bounds.throttleCeiling)
-            hasOwnPause = true
+            ownPauseBegan = now
             pausesInARow += 1
         }
     }
