@@ -12,7 +12,7 @@ package struct Resolver {
     private var freeNumbers: [Int] = []
     /// Finds the number of a lookup in flight by its question.
     private var index = HashIndex()
-    private var deadlines = DeadlineQueue()
+    var deadlines = DeadlineQueue()
     var failures = FailureMemory()
     private(set) var refreshesInFlight = 0
     /// The lookups in flight by their holders: the queue tells which lookup ends at the bound.
@@ -386,8 +386,8 @@ package struct Resolver {
     }
 
     private mutating func noticeRecovery(now: Instant) {
-        guard state.ranking.hasRecovered else { return }
-        state.ranking.hasRecovered = false
+        guard let provider = state.ranking.recovered.take() else { return }
+        silenceEnded(of: provider, now: now)
         retry(failures.providerRecovered(now: now) + withdrawSubstitutes(now: now), now: now)
     }
 

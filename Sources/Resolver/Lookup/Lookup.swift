@@ -351,6 +351,7 @@ final class Lookup {
             failed(attempt, .timeout, now: now, &state)
         }
         running.removeAll { $0.until <= now }
+        repeatLost(state.ranking, now: now)
         proceed(now: now, &state)
     }
 

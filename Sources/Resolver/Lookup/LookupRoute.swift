@@ -136,11 +136,14 @@ extension Lookup {
         var turnAt: Instant?
         /// The request waits for a place at the provider.
         var awaitsPlace = false
+        /// When the request is repeated, as the provider was silent when it was sent, and has replied to others since;
+        /// nil: it is not.
+        var repeatAt: Instant?
 
         var source: Source { Source(upstream) }
 
         /// When the lookup acts on the request if no reply arrives before.
-        var nextDeadline: Instant { turnAt ?? until }
+        var nextDeadline: Instant { turnAt ?? repeatAt ?? until }
 
         /// The provider or nameserver that is asked; nil for the system resolver.
         var provider: RankedID? { upstream.ranked }

@@ -13,7 +13,7 @@ final class UpstreamRanking {
     private var random: SeededGenerator
     private var lookupsSinceExploration = 0
     /// A failed provider has answered. The reader resets it.
-    var hasRecovered = false
+    var recovered: RankedID?
     /// A request to a provider in trouble has ended. The resolver resets it.
     var hasTrialEnded = false
     /// Set by `waitedInVain` if it showed the silence of a provider to names of one parent, until the caller clears it.
@@ -30,7 +30,7 @@ final class UpstreamRanking {
         standings = other.standings.map { $0.copy() }
         (unreachable, unserved, random) = (other.unreachable, other.unserved, other.random)
         lookupsSinceExploration = other.lookupsSinceExploration
-        (hasRecovered, hasTrialEnded) = (other.hasRecovered, other.hasTrialEnded)
+        (recovered, hasTrialEnded) = (other.recovered, other.hasTrialEnded)
         hasNewSilence = other.hasNewSilence
     }
 
@@ -59,7 +59,7 @@ final class UpstreamRanking {
     func moved(to known: [ProviderStanding]) {
         standings = standings.map { standing in standing.moved(to: known.first { $0.traits == standing.traits }) }
         lookupsSinceExploration = 0
-        hasRecovered = false
+        recovered = nil
     }
 
     /// Forgets the refusals of providers without TLS, of names and of the account, after a change to another network or
@@ -402,7 +402,7 @@ final class UpstreamRanking {
     }
 
     private func noteRecovery(of provider: RankedID, _ isBack: Bool?) {
-        if isBack == true, self[provider]?.isInGeneralUse == true { hasRecovered = true }
+        if isBack == true, self[provider]?.isInGeneralUse == true { recovered = provider }
     }
 
     /// Records that a question waited in vain for any reply of the provider.

@@ -224,6 +224,7 @@ struct SimulationAccount {
         // A lookup may end and another one begin within one event. A lookup repeats a transient failure.
         let mayBeAskedAgain =
             lookups[question]?.withoutPlace.contains(upstream) == true || lookups[question]?.asked[upstream] == .fails
+            || running.values.contains { $0.question == question && $0.upstream == upstream && isLost($0, now) }
         let hasEnded =
             lookups[question]?.running == 0 && lookups[question]?.asked[upstream] != nil && !mayBeAskedAgain
         if hasEnded || lookups[question] == nil { try lookupBegun(question, upstream, now: now) }
@@ -337,6 +338,12 @@ struct SimulationAccount {
             debt.at.duration(to: now) - (slept - debt.slept) <= Bounds.answerWithin,
             "client \(waiter.number) waited too long")
         return debt.question
+    }
+
+    /// Whether the provider has replied to a later request.
+    private func isLost(_ fetch: Fetch, _ now: Instant) -> Bool {
+        let lastReply = fetch.upstream.ranked.flatMap { repliedAt[$0] } ?? fetch.startedAt
+        return lastReply > fetch.startedAt && now - fetch.startedAt >= Bounds.silentFloor
     }
 
     /// Requires a silence: no awaited provider has replied to anything lately, or the request was lost in a silence
