@@ -244,9 +244,8 @@ package enum Bounds {
     static let refreshStep: Duration = .milliseconds(20)
     /// Shortest interval of refreshes after an outage of the providers. Each of these questions makes a client wait
     /// until it is refreshed. Over HTTP/1.1, eight connections to a provider 30 ms away carry 260 requests per second,
-    /// and fewer while requests of the outage hold some. Clients' questions need a quarter of these: with a slower
-    /// provider the interval is longer (`ProviderStanding.retryStep`).
-    package static let retryStep: Duration = .milliseconds(5)
+    /// and clients' questions need a quarter of these: there the interval is longer (`ProviderStanding.retryStep`).
+    package static let retryStep: Duration = .milliseconds(3)
     /// A question whose retry is due within this time may share the request of another one.
     static let earlyRetry: Duration = .seconds(1)
     /// Time for which an answer learned on another network waits for the upstreams of this one (RFC 8767 section 5).

@@ -114,8 +114,8 @@ package final class Provider {
 
     /// A type for private use (RFC 6895 section 3.1): a dialect that carries this type carries every type.
     private static let unassignedType = RecordType(rawValue: 65_280)
-    /// Bound on refreshes if the settings have none. Twice the rate of refreshes after an outage (`Bounds.retryStep`):
-    /// those must not delay the refreshes of answers that are about to expire.
+    /// Bound on refreshes if the settings have none. More than the rate of refreshes after an outage
+    /// (`Bounds.retryStep`): those must not delay the refreshes of answers that are about to expire.
     private static let refreshesPerSecond = 400
 
     /// The host name to resolve, if the settings have no address for it.
