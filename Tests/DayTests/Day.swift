@@ -13,8 +13,12 @@ struct Day: ~Copyable {
     struct Plan {
         let seed: UInt64
         let queries: Int
-        /// The length of the day at 100 queries per second on average.
-        var lengthMilliseconds: Int64 { Int64(queries) * 10 }
+        /// The average.
+        var queriesPerSecond = 100.0
+        /// Whether clients ask at the same rate all the time, each for one IPv4 address.
+        var isSteady = false
+        var world = World.Plan.day
+        var lengthMilliseconds: Int64 { Int64(Double(queries) * 1000 / queriesPerSecond) }
     }
 
     private let plan: Plan
@@ -40,6 +44,8 @@ struct Day: ~Copyable {
         let packet: [UInt8]
         let question: Question
         let askedAwakeAt: Int64
+        /// The question was asked lately.
+        let isRepeated: Bool
     }
 
     private struct Fetch {
@@ -60,17 +66,20 @@ struct Day: ~Copyable {
         DayUpstream.Manners(medianMilliseconds: 15, countsDown: true, perSecond: nil),
     ]
 
-    init(_ plan: Plan) {
+    /// - Parameter upstreams: the providers, and last the system resolver; nil: the usual ones with the troubles of a
+    ///   day.
+    init(_ plan: Plan, upstreams own: [DayUpstream]? = nil) {
         self.plan = plan
         var random = SeededRandom(seed: plan.seed)
-        world = World(random: &random)
+        world = World(plan.world, random: &random)
         let troubles = DayTroubles(length: plan.lengthMilliseconds, random: &random)
-        upstreams = Day.upstreamManners.enumerated().map { DayUpstream($1, spells: troubles.spells(of: $0)) }
+        upstreams =
+            own ?? Day.upstreamManners.enumerated().map { DayUpstream($1, spells: troubles.spells(of: $0)) }
         resolver = Resolver(seed: plan.seed)
         let serving = ServingState(Partition(rawValue: 1), seed: 1)
         path = FastPath(cache: cache, access: AccessList(Prefix.everywhere), serving: serving, version: "1")
         answers = CachedAnswers(cache, serving)
-        account = DayAccount(policy: Day.policy)
+        account = DayAccount(policy: Day.policy, subjects: world.subjectCount, upstreams: upstreams.count)
         self.random = random
     }
 
@@ -90,7 +99,9 @@ struct Day: ~Copyable {
         try handle(.policyChanged(Day.policy))
         try handle(
             .upstreamsChanged(
-                providers: (0..<2).map { ProviderTraits(id: .provider(ProviderID($0)), types: .addresses) },
+                providers: upstreams.indices.dropLast().map {
+                    ProviderTraits(id: .provider(ProviderID($0)), types: .addresses, budgetPerSecond: 400)
+                },
                 hasSystem: true))
         var traffic = Traffic(plan, random: &random)
         while let visit = traffic.next(world, random: &random) {
@@ -166,7 +177,7 @@ struct Day: ~Copyable {
                 to: packet.span, from: ServingStand.loopback, over: .udp, nowMilliseconds: nowMilliseconds,
                 into: &output)
         }
-        account.asked(subject, isMissed: reply.isEmpty)
+        let isRepeated = account.asked(subject, isMissed: reply.isEmpty)
         switch outcome {
         case .answered: try account.given(reply, to: packet, subject, .cache, in: world)
         case .answeredAndDue(_, let question):
@@ -180,7 +191,8 @@ struct Day: ~Copyable {
             let waiter = Waiter(nextWaiter)
             nextWaiter += 1
             clients[waiter] = Client(
-                subject: subject, query: query, packet: packet, question: question, askedAwakeAt: account.awake)
+                subject: subject, query: query, packet: packet, question: question, askedAwakeAt: account.awake,
+                isRepeated: isRepeated)
             try handle(.asked(question, waiter))
         case .local, .refused, .limited, .dropped: throw account.broken("the fast path says \(outcome)")
         }

@@ -30,10 +30,14 @@ struct DayAccount {
     private(set) var fromCache = 0
     private(set) var repeated = 0
     private(set) var repeatedThatWaited = 0
+    /// Repeated questions that were answered late.
+    private(set) var slowRepeats = 0
     private(set) var requests = 0
     /// The waits of clients in milliseconds.
     private(set) var waits: [Int64] = []
     private(set) var expired: [StaleCause: Int] = [:]
+    /// The time of the last expired answer in milliseconds.
+    private(set) var lastExpiredAt: Int64?
     private(set) var failures: [Phase: Int] = [:]
     /// Expired answers and failures that clients got though an upstream would have answered in time; the first ones,
     /// described in words.
@@ -43,17 +47,18 @@ struct DayAccount {
     private(set) var remembered: [String: Int] = [:]
 
     private let policy: Policy
+    private let upstreamCount: Int
     private var open: [Subject: Lookup] = [:]
     private var touched: [Subject] = []
     /// The time of the last query by the subject's number, without invented names, which come once.
-    private var lastAsked = [Int64](repeating: .min / 2, count: World.siteCount * 2)
+    private var lastAsked: [Int64]
 
     private struct Lookup {
         let startedAt: Int64
         let asleepBefore: Int64
         var running = 0
         /// The requests by upstream; nil: not asked.
-        var asked: [Asked?] = [nil, nil, nil]
+        var asked: [Asked?]
     }
 
     private enum Asked {
@@ -69,10 +74,16 @@ struct DayAccount {
     /// The interval within which a repeated question counts as in use.
     private static let repeatMilliseconds: Int64 = 600_000
 
+    /// The time after which a request that was sent into a silence is repeated.
+    private static let repeatedAfterMilliseconds: Int64 = 500
+    /// The time from which a client notices that it waits.
+    private static let slowMilliseconds: Int64 = 5
     private static let mostComplaints = 20
 
-    init(policy: Policy) {
+    init(policy: Policy, subjects: Int, upstreams: Int) {
         self.policy = policy
+        upstreamCount = upstreams
+        lastAsked = [Int64](repeating: .min / 2, count: subjects)
     }
 
     func broken(_ complaint: String) -> Broken { Broken(description: "at \(now) ms: \(complaint)") }
@@ -83,20 +94,23 @@ struct DayAccount {
 
     // MARK: questions
 
-    mutating func asked(_ subject: Subject, isMissed: Bool) {
+    /// - Returns: whether the question was asked lately.
+    mutating func asked(_ subject: Subject, isMissed: Bool) -> Bool {
         queries += 1
-        guard subject.kind == .site else { return }
+        guard subject.kind == .site else { return false }
         let since = now - lastAsked[subject.number]
         lastAsked[subject.number] = now
-        guard since < DayAccount.repeatMilliseconds else { return }
+        guard since < DayAccount.repeatMilliseconds else { return false }
         repeated += 1
         if isMissed { repeatedThatWaited += 1 }
+        return true
     }
 
     mutating func waited(_ client: Day.Client) throws {
         let wait = awake - client.askedAwakeAt
         try require(wait <= DayAccount.longestWait, "a client waits for \(wait) ms")
         waits.append(wait)
+        if client.isRepeated, wait > DayAccount.slowMilliseconds { slowRepeats += 1 }
     }
 
     // MARK: replies
@@ -126,6 +140,7 @@ struct DayAccount {
                 "\(subject): \(age) ms after its issue for \(lifetime) ms, with TTL \(ttl)")
         case .expired(let cause):
             expired[cause, default: 0] += 1
+            lastExpiredAt = now
             let limit = lifetime + Int64(policy.stale.maxAgeSeconds) * 1000
             try require(reply.hasAnswer && reply.extendedError == 3, "\(subject): a negative answer after its time")
             try require(age <= limit + DayAccount.roundingMilliseconds, "\(subject): beyond max-age")
@@ -149,14 +164,21 @@ struct DayAccount {
         if let earlier = open[subject], earlier.running == 0, case .wouldAnswer = earlier.asked[upstream] {
             open[subject] = nil
         }
-        var lookup = open[subject] ?? Lookup(startedAt: now, asleepBefore: asleep)
-        // The system resolver may be asked again after the gate to plain DNS was closed.
+        var lookup = open[subject] ?? newLookup
+        // The system resolver may be asked again after the gate to plain DNS was closed, and a provider after its
+        // silence.
         let mayBeAsked =
-            if case .wouldAnswer = lookup.asked[upstream] { upstream == lookup.asked.count - 1 } else { true }
+            if case .wouldAnswer = lookup.asked[upstream] {
+                upstream == lookup.asked.count - 1 || now - lookup.startedAt >= DayAccount.repeatedAfterMilliseconds
+            } else { true }
         try require(mayBeAsked, "\(subject): upstream \(upstream) is asked twice by one lookup")
         lookup.running += 1
         lookup.asked[upstream] = fate.map { $0.isSuccess ? .wouldAnswer(at: $0.at) : .wouldFail } ?? .wouldFail
         open[subject] = lookup
+    }
+
+    private var newLookup: Lookup {
+        Lookup(startedAt: now, asleepBefore: asleep, asked: [Asked?](repeating: nil, count: upstreamCount))
     }
 
     mutating func fetchEnded(_ subject: Subject) {

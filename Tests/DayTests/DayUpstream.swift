@@ -11,6 +11,8 @@ struct DayUpstream {
         /// The upstream does not reply.
         case silent
         case failing(FetchFailure)
+        /// Replies take so many times as long.
+        case slow(Double)
     }
 
     struct Spell {
@@ -35,6 +37,8 @@ struct DayUpstream {
         let countsDown: Bool
         /// The questions per second that it accepts; nil: all.
         let perSecond: Int?
+        /// Whether its latency varies, and some packets are lost or late.
+        var isNoisy = true
     }
 
     private let manners: Manners
@@ -74,12 +78,16 @@ struct DayUpstream {
 
     /// The result of a request and its time; nil: no reply.
     mutating func fate(of subject: Subject, at now: Int64, in world: World, random: inout SeededRandom) -> Fate? {
-        let latency = Int64(latencyMilliseconds(random: &random))
+        var latency = Int64(manners.isNoisy ? latencyMilliseconds(random: &random) : manners.medianMilliseconds)
         if let spell = spells[nextSpell...].first(where: { $0.to > now }), spell.from <= now + latency {
-            guard case .failing(let failure) = spell.trouble, spell.from <= now else { return nil }
-            return Fate(at: now + max(1, latency / 4), result: .failure(failure))
+            switch spell.trouble {
+            case .failing(let failure) where spell.from <= now:
+                return Fate(at: now + max(1, latency / 4), result: .failure(failure))
+            case .failing, .silent: return nil
+            case .slow(let factor): latency = Int64(Double(latency) * factor)
+            }
         }
-        guard Int.random(in: 0..<DayUpstream.oneLostIn, using: &random) > 0 else { return nil }
+        if manners.isNoisy, Int.random(in: 0..<DayUpstream.oneLostIn, using: &random) == 0 { return nil }
         if isOverrun(now) { return Fate(at: now + latency, result: .failure(.throttled)) }
         return Fate(at: now + latency, result: .success(answer(subject, at: now + latency, in: world)))
     }

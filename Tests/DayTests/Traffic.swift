@@ -1,5 +1,5 @@
 // The times and questions of the day's clients: a daily curve with a quiet night, queries for both address families at
-// once, bursts, a scan of non-existent names, and sleeps of the machine.
+// once, bursts, a scan of non-existent names, and sleeps of the machine. Steady traffic has none of these.
 
 import Glibc
 import TestSupport
@@ -15,6 +15,8 @@ struct Traffic {
     }
 
     private var left: Int
+    private let isSteady: Bool
+    private let queriesPerMillisecond: Double
     private let length: Double
     private let scan: Range<Double>
     /// The starts of the sleeps in milliseconds awake, earliest last.
@@ -34,10 +36,13 @@ struct Traffic {
 
     init(_ plan: Day.Plan, random: inout SeededRandom) {
         left = plan.queries
+        isSteady = plan.isSteady
+        queriesPerMillisecond = plan.queriesPerSecond / 1000
         length = Double(plan.lengthMilliseconds)
         let scanStart = length * .random(in: 0.3...0.8, using: &random)
         scan = scanStart..<(scanStart + length / 100)
-        sleeps = (0..<Traffic.sleepCount).map { _ in Double.random(in: 0.1...0.9, using: &random) }.sorted(by: >)
+        sleeps = (0..<(isSteady ? 0 : Traffic.sleepCount)).map { _ in Double.random(in: 0.1...0.9, using: &random) }
+            .sorted(by: >)
         for index in sleeps.indices { sleeps[index] *= length }
     }
 
@@ -51,7 +56,7 @@ struct Traffic {
             sleepsAt = Int64(sleep) + asleep
             asleep += Traffic.sleepMilliseconds
         }
-        let drifts = awake >= driftAt
+        let drifts = !isSteady && awake >= driftAt
         if drifts { driftAt += Traffic.driftEveryMilliseconds }
         let subjects = subjects(world, random: &random)
         left -= subjects.count
@@ -61,10 +66,12 @@ struct Traffic {
     /// The visits per millisecond: a tenth of the mean at night, 1.9 times the mean in the afternoon. The rate stays
     /// constant after the end of the day.
     private var visitsPerMillisecond: Double {
-        0.1 / Traffic.queriesPerVisit * (1 - 0.9 * cos(2 * .pi * min(awake / length, 0.75)))
+        guard !isSteady else { return queriesPerMillisecond }
+        return queriesPerMillisecond / Traffic.queriesPerVisit * (1 - 0.9 * cos(2 * .pi * min(awake / length, 0.75)))
     }
 
     private mutating func subjects(_ world: World, random: inout SeededRandom) -> [Subject] {
+        if isSteady { return [Subject(.site, world.popularSite(random: &random) * 2)] }
         if scan.contains(awake), Bool.random(using: &random) {
             invented += 1
             return [Subject(.invented, invented)]

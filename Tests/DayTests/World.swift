@@ -9,7 +9,21 @@ struct World {
     /// The seconds for which an answer may be used.
     typealias Lifetime = UInt32
 
-    static let siteCount = 20_000
+    /// What a world is made of.
+    struct Plan {
+        /// Sites with the longest and shortest lifetimes of the Web. Each is a domain of its own, some have no IPv6
+        /// address, and some do not exist.
+        static let day = Plan(siteCount: 20_000, zipfExponent: 1.2) { 5 * pow(17_280, $0) }
+
+        let siteCount: Int
+        let zipfExponent: Double
+        /// The number of registrable domains; nil: each site has its own.
+        var domainCount: Int?
+        /// Whether some sites have no IPv6 address, and some do not exist.
+        var hasGaps = true
+        /// Returns the lifetime in seconds for a random number from 0 to 1.
+        let lifetime: @Sendable (Double) -> Double
+    }
 
     struct Site {
         let lifetime: Lifetime
@@ -17,6 +31,7 @@ struct World {
         let exists: Bool
     }
 
+    private let plan: Plan
     private let sites: [Site]
     private let questions: [Question]
     private let packets: [[UInt8]]
@@ -25,28 +40,32 @@ struct World {
     private var siteOfRank: [Int]
 
     private static let zone = Name("example") ?? .root
-    private static let zipfExponent = 1.2
 
-    init(random: inout SeededRandom) {
-        sites = (0..<World.siteCount).map { _ in
-            let isFamous = Int.random(in: 0..<100, using: &random)
+    init(_ plan: Plan, random: inout SeededRandom) {
+        self.plan = plan
+        sites = (0..<plan.siteCount).map { _ in
+            let isFamous = plan.hasGaps ? Int.random(in: 0..<100, using: &random) : 0
             return Site(
-                lifetime: UInt32(5 * pow(17_280, Double.random(in: 0...1, using: &random))),
+                lifetime: UInt32(plan.lifetime(.random(in: 0...1, using: &random))),
                 hasFamily: (true, isFamous < 60), exists: isFamous < 95)
         }
-        questions = (0..<World.siteCount).flatMap { number in
-            [RecordType.a, .aaaa].map { Question(World.name("n\(number)"), $0) }
+        questions = (0..<plan.siteCount).flatMap { number in
+            let domain = plan.domainCount.map { ".d\(number % $0)" } ?? ""
+            return [RecordType.a, .aaaa].map { Question(World.name("n\(number)\(domain)"), $0) }
         }
         packets = questions.map { QueryPacket($0.name, $0.type, payloadSize: 1232).bytes }
-        popularity = AliasTable((1...World.siteCount).map { pow(Double($0), -World.zipfExponent) })
-        siteOfRank = Array(0..<World.siteCount).shuffled(using: &random)
+        popularity = AliasTable((1...plan.siteCount).map { pow(Double($0), -plan.zipfExponent) })
+        siteOfRank = Array(0..<plan.siteCount).shuffled(using: &random)
     }
+
+    /// The number of subjects with a number, those of invented names aside.
+    var subjectCount: Int { questions.count }
 
     // MARK: what is asked
 
     mutating func drift(random: inout SeededRandom) {
-        let rank = Int(pow(Double(World.siteCount), Double.random(in: 0..<1, using: &random))) - 1
-        siteOfRank.swapAt(rank, Int.random(in: 0..<World.siteCount, using: &random))
+        let rank = Int(pow(Double(plan.siteCount), Double.random(in: 0..<1, using: &random))) - 1
+        siteOfRank.swapAt(rank, Int.random(in: 0..<plan.siteCount, using: &random))
     }
 
     func popularSite(random: inout SeededRandom) -> Int { siteOfRank[popularity.pick(random: &random)] }
