@@ -13,6 +13,10 @@ package struct DNSSECBits: OptionSet, Hashable, Sendable {
     /// CD (RFC 4035 section 3.2.2): upstreams must not withhold an answer that fails their validation.
     package static let checkingDisabled = DNSSECBits(rawValue: 2)
 
+    /// The operator and property of `OptionSet` are generic, and slower.
+    package static func == (left: DNSSECBits, right: DNSSECBits) -> Bool { left.rawValue == right.rawValue }
+    package var isEmpty: Bool { rawValue == 0 }
+
     /// Every combination of the bits.
     package static let all = (0...3).map { DNSSECBits(rawValue: $0) }
 

@@ -19,6 +19,12 @@ package struct Question: Hashable, Sendable {
         self.dnssec = dnssec
     }
 
+    /// Other modules would call the derived operator through its witness.
+    package static func == (left: Question, right: Question) -> Bool {
+        left.name == right.name && left.type == right.type && left.clients == right.clients
+            && left.dnssec == right.dnssec
+    }
+
     /// Returns the hash in a table, as `Name` does.
     package func _rawHashValue(seed: Int) -> Int {
         name._rawHashValue(
