@@ -11,8 +11,9 @@ package struct LatencyEstimate: Sendable {
     /// The last samples: a ring in insertion order that starts at `oldest`.
     private var window: [Double] = []
     private var oldest = 0
-    /// The largest samples of the window, ascending: as many as lie above the percentiles.
-    private var largest: [Double] = []
+    /// The largest samples of the window, descending: as many as lie above the percentiles, and the percentile itself.
+    /// A place without a sample is negative.
+    private var largest = LatencyEstimate.noneLarge
 
     /// A new sample counts at least one eighth, as in RFC 6298 section 2.
     private static let mostWeight = 8.0
@@ -20,7 +21,7 @@ package struct LatencyEstimate: Sendable {
     private static let memory: Duration = .seconds(60)
     /// Three samples may exceed the 95th percentile, so that one outlier does not define it.
     private static let windowSize = 64
-    private static let largestSize = 4
+    private static let noneLarge = InlineArray<4, Double>(repeating: -1)
 
     package init() {}
 
@@ -47,8 +48,7 @@ package struct LatencyEstimate: Sendable {
 
     private func percentile(_ share: Int) -> Double? {
         guard !window.isEmpty else { return nil }
-        let above = window.count - (window.count * share + 99) / 100
-        return largest[largest.count - 1 - above]
+        return largest[window.count - (window.count * share + 99) / 100]
     }
 
     private mutating func remember(_ sample: Double) {
@@ -59,21 +59,18 @@ package struct LatencyEstimate: Sendable {
         let gone = window[oldest]
         window[oldest] = sample
         oldest = (oldest + 1) % window.count
-        guard gone >= largest[0] else { return noteLarge(sample) }
-        largest.removeAll(keepingCapacity: true)
+        guard gone >= largest[largest.count - 1] else { return noteLarge(sample) }
+        largest = LatencyEstimate.noneLarge
         for sample in window { noteLarge(sample) }
     }
 
     private mutating func noteLarge(_ sample: Double) {
-        if largest.count < LatencyEstimate.largestSize {
-            largest.insert(sample, at: 0)
-        } else if sample > largest[0] {
-            largest[0] = sample
+        guard sample > largest[largest.count - 1] else { return }
+        var place = largest.count - 1
+        while place > 0, largest[place - 1] < sample {
+            largest[place] = largest[place - 1]
+            place -= 1
         }
-        var place = 1
-        while place < largest.count, largest[place] < largest[place - 1] {
-            largest.swapAt(place, place - 1)
-            place += 1
-        }
+        largest[place] = sample
     }
 }
