@@ -34,10 +34,12 @@ extension NamePolicy {
     func withoutPrivateAddresses(_ answer: Answer, of name: Name) -> Answer? {
         let prefixes = probes.nat64Prefixes
         let isPrivate = { (address: Address) in address.isPrivate(behind: prefixes) }
-        let hasPrivate = answer.records.contains { record in
-            record.type.isServiceBinding
-                ? record.addressHints.contains(where: isPrivate) : record.address.map(isPrivate) ?? false
-        }
+        let hasPrivate =
+            answer.addresses.contains(where: isPrivate)
+            || answer.records.indices.contains { index in
+                answer.records[index].type.isServiceBinding
+                    && answer.records[index].addressHints.contains(where: isPrivate)
+            }
         guard hasPrivate, !(allowsPrivate ?? LocalNames.isOfLocalNetwork(name)) else { return answer }
         guard !answer.isSigned else { return nil }
         let records = answer.records.filter { !($0.address.map(isPrivate) ?? false) }
