@@ -131,7 +131,7 @@ final class ResolvingLoop: TimedPart {
         recorder.note(event, now: now)
         timer.changed()
         resolver.handle(event, now: now, cache: &answers, actions: &actions)
-        for action in actions { perform(action, now: now) }
+        for index in actions.indices { perform(&actions[index], now: now) }
         actions.removeAll(keepingCapacity: true)
         spareActions = actions
     }
@@ -307,7 +307,9 @@ final class ResolvingLoop: TimedPart {
     // MARK: actions
 
     /// Carries out one action of the resolver. No other function does.
-    private func perform(_ action: Action, now: Instant) {
+    ///
+    /// - Parameter action: not changed. It is passed in place, because a copy counts the references of its parts.
+    private func perform(_ action: inout Action, now: Instant) {
         switch action {
         case .fetch(let id, let question, let upstream, let purpose):
             begun(id, question, Source(upstream), isRefresh: purpose.isRefresh, now: now)
