@@ -27,14 +27,14 @@ struct ReplySections {
         }
         answersOffset = cursor.offset
         var answers: [ResourceRecord] = []
-        answers.reserveCapacity(min(counts.0, ReplySections.usualRecords))
+        if counts.0 > 1 { answers.reserveCapacity(min(counts.0, ReplySections.usualRecords)) }
         var saysAnything = false
         let hasDNSSEC = question.dnssec.contains(.dnssecOK)
         for _ in 0..<counts.0 {
             let head = try RecordHead(&cursor)
             saysAnything = saysAnything || head.type != .opt
             let isNeeded = question.asks(for: head.type) || head.type.isRedirection || hasDNSSEC
-            if let record = try head.record(&cursor, isNeeded: isNeeded) { answers.append(record) }
+            if let record = try head.record(&cursor, isNeeded: isNeeded) { answers.appendToShort(record) }
         }
         var authorities: [ResourceRecord] = []
         var hasNameservers = false

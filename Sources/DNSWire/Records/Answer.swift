@@ -77,9 +77,9 @@ package final class Answer: Equatable, Sendable {
 
     private static func addresses(in records: [ResourceRecord]) -> [Address] {
         var addresses: [Address] = []
-        addresses.reserveCapacity(records.count)
+        if records.count > 1 { addresses.reserveCapacity(records.count) }
         for record in records {
-            if let address = record.address { addresses.append(address) }
+            if let address = record.address { addresses.appendToShort(address) }
         }
         return addresses
     }

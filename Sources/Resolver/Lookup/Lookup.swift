@@ -300,7 +300,7 @@ final class Lookup {
         } else if waiters.count < Bounds.maxWaiters {
             let wasOutranked = systemIsOutranked
             if waiters.isEmpty, let systemLead { providers.advanceNext(to: now + systemLead) }
-            waiters.append(waiter)
+            waiters.appendToShort(waiter)
             compareSystemAnswer(&state)
             if askExcludedSource(now: now) || mayAskThrottled(at: now)
                 || mayAskBlocked(state.ranking, now: now) || wasOutranked
@@ -568,7 +568,7 @@ final class Lookup {
         _ state: inout ResolverState
     ) {
         let attempt = state.begin(upstream, forLookup: number, of: holder, until: until, turnAt: turnAt, now: now)
-        running.append(attempt)
+        running.appendToShort(attempt)
         if attempt.turnAt == nil { send(attempt, isHedge: isHedge, &state) }
     }
 

@@ -72,7 +72,7 @@ struct SourceHistory {
         if let failure = entries[number].failures.firstIndex(where: { $0.source == source }) {
             entries[number].failures.remove(at: failure)
         }
-        entries[number].answers.append(found)
+        entries[number].answers.appendToShort(found)
         if entries[number].answers.count > Bounds.maxSourcesPerName { entries[number].answers.removeFirst() }
     }
 

@@ -113,7 +113,7 @@ struct NameVerification {
         {
             questions.remove(at: oldest)
         }
-        questions.append(VerifiedQuestion(question, now: now))
+        questions.appendToShort(VerifiedQuestion(question, now: now))
         return questions.count - 1
     }
 
@@ -149,7 +149,7 @@ struct NameVerification {
             $0.source == statement.source && $0.question.type == statement.question.type
         }
         if let former { statements.remove(at: former) }
-        statements.append(statement)
+        statements.appendToShort(statement)
         if statements.count > Bounds.maxSourcesPerName, Set(statements.map(\.source)).count > Bounds.maxSourcesPerName,
             let oldest = statements.first(where: { $0.source != statement.source })?.source
         {
