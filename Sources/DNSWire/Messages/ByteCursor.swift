@@ -111,13 +111,20 @@ struct ByteCursor: ~Escapable {
     mutating func append(_ count: Int, to output: inout [UInt8]) throws(MalformedMessage) {
         try require(count)
         let bytes = message.extracting(offset..<(offset + count))
-        output.append(addingCapacity: count) { $0.append(bytes) }
+        if output.capacity == 0 {
+            output = bytes.copied
+        } else {
+            output.append(addingCapacity: count) { $0.append(bytes) }
+        }
         offset += count
     }
 
+    /// Reads the bytes that follow.
     @_lifetime(self: copy self)
-    mutating func appendRest(to output: inout [UInt8]) throws(MalformedMessage) {
-        try append(end - offset, to: &output)
+    mutating func readRest() -> [UInt8] {
+        let rest = message.extracting(offset..<(offset + remaining)).copied
+        offset += remaining
+        return rest
     }
 
     /// Advances past the next `count` bytes and returns a cursor limited to them.

@@ -93,9 +93,7 @@ struct RecordHead {
     /// Returns the raw data and advances past it.
     func data(_ cursor: inout ByteCursor) throws(MalformedMessage) -> [UInt8] {
         var range = try cursor.readRange(dataBytes)
-        var data: [UInt8] = []
-        try range.appendRest(to: &data)
-        return data
+        return range.readRest()
     }
 
     /// The TTL. A TTL with the top bit set is a large one (RFC 8767 section 4), not 0 as in RFC 2181.

@@ -51,12 +51,9 @@ extension ByteCursor {
     /// Reads the whole range as RDATA and decompresses its names.
     @_lifetime(self: copy self)
     mutating func readData(of type: RecordType) throws(MalformedMessage) -> [UInt8] {
+        guard let layout = DataLayout(of: type) else { return readRest() }
         var data: [UInt8] = []
-        data.reserveCapacity(remaining)
-        guard let layout = DataLayout(of: type) else {
-            try appendRest(to: &data)
-            return data
-        }
+        if layout.fields.count > 1 { data.reserveCapacity(remaining) }
         for field in layout.fields {
             switch field {
             case .bytes(let count): try append(count, to: &data)
@@ -68,7 +65,7 @@ extension ByteCursor {
                 }
             case .names(let count):
                 for _ in 0..<count { data += try readName().wire }
-            case .rest: try appendRest(to: &data)
+            case .rest: data += readRest()
             }
         }
         guard isAtEnd else { throw malformed(.dataLength) }
