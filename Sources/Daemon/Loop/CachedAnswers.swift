@@ -16,11 +16,11 @@ struct CachedAnswers: KnownAnswers {
     var absent: Question?
     private var lastRendered: Rendered?
 
-    /// A rendered answer and what it was rendered from. An object, so that it is not copied.
+    /// The answer rendered last and what it was rendered from. An object, so that it is not copied.
     final class Rendered {
-        let answer: RenderedAnswer
-        private let question: Question
-        private let original: Answer
+        private(set) var answer: RenderedAnswer
+        private var question: Question
+        private var original: Answer
 
         init(_ original: Answer, to question: Question) {
             (self.original, self.question) = (original, question)
@@ -28,6 +28,11 @@ struct CachedAnswers: KnownAnswers {
         }
 
         func isFor(_ question: Question, _ answer: Answer) -> Bool { original === answer && self.question == question }
+
+        func render(_ original: Answer, to question: Question) {
+            (self.original, self.question) = (original, question)
+            answer.render(original, to: question)
+        }
     }
 
     init(_ cache: AnswerCache, _ serving: ServingState) {
@@ -134,12 +139,16 @@ struct CachedAnswers: KnownAnswers {
             lifetimeSeconds: lifetimeSeconds, demand: demand)
     }
 
-    /// Returns the rendered answer, reusing the last one: clients that wait for the same question share it.
+    /// Returns the rendered answer, valid until the next call. Clients that wait for the same question share it, and
+    /// all answers share its memory.
     mutating func rendered(_ answer: Answer, _ question: Question) -> Rendered {
-        if let last = lastRendered, last.isFor(question, answer) { return last }
-        let new = Rendered(answer, to: question)
-        lastRendered = new
-        return new
+        guard let last = lastRendered else {
+            let first = Rendered(answer, to: question)
+            lastRendered = first
+            return first
+        }
+        if !last.isFor(question, answer) { last.render(answer, to: question) }
+        return last
     }
 }
 
