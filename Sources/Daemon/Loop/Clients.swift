@@ -32,31 +32,48 @@ struct Client {
     }
 }
 
-/// Invariant: a waiter is in the table from the time it is passed to the resolver until it is answered.
+/// Invariant: a waiter is in the table from the time it is passed to the resolver until it is answered. The low bits of
+/// its number are its place.
 struct Clients {
     /// Bound of waiting clients: as many as lookups, and as many again that share one.
     static let maxWaiting = 2 * Bounds.maxLookups
+    private static let placeBits: UInt64 = 16
 
-    private var waiting: [Waiter: Client] = [:]
-    private var nextNumber: UInt64 = 0
+    private var places: [Client?] = []
+    /// The number of the last waiter in each place.
+    private var numbers: [UInt64] = []
+    private var freePlaces: [Int] = []
+    private var arrived: UInt64 = 0
 
-    var count: Int { waiting.count }
+    var count: Int { places.count - freePlaces.count }
 
     /// Returns nil when the table is full.
     mutating func add(_ client: Client) -> Waiter? {
-        guard waiting.count < Clients.maxWaiting else { return nil }
-        let waiter = Waiter(nextNumber, of: ClientID(client.address))
-        nextNumber += 1
-        waiting[waiter] = client
-        return waiter
+        guard count < Clients.maxWaiting else { return nil }
+        let place = freePlaces.popLast() ?? places.count
+        if place == places.count {
+            places.append(nil)
+            numbers.append(0)
+        }
+        let number = arrived << Clients.placeBits | UInt64(place)
+        arrived += 1
+        (places[place], numbers[place]) = (client, number)
+        return Waiter(number, of: ClientID(client.address))
     }
 
     /// All waiting clients, in the order of arrival.
     var all: [(waiter: Waiter, client: Client)] {
-        waiting.map { (waiter: $0.key, client: $0.value) }.sorted { $0.waiter.number < $1.waiter.number }
+        places.indices.compactMap { place in
+            places[place].map { (Waiter(numbers[place], of: ClientID($0.address)), $0) }
+        }.sorted { $0.waiter.number < $1.waiter.number }
     }
 
     mutating func take(_ waiter: Waiter) -> Client? {
-        waiting.removeValue(forKey: waiter)
+        let place = Int(waiter.number & (1 << Clients.placeBits - 1))
+        guard place < places.count, numbers[place] == waiter.number, let client = places[place].take() else {
+            return nil
+        }
+        freePlaces.append(place)
+        return client
     }
 }
