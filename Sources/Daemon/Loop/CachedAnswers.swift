@@ -12,8 +12,6 @@ struct CachedAnswers: KnownAnswers {
     let serving: ServingState
     /// Cache keys of the other known networks, the latest first.
     var otherNetworks: [Partition] = []
-    /// A question without an entry in the cache; nil: not known. Spares the look-up of a new question.
-    var absent: Question?
     private var lastRendered: Rendered?
 
     /// The answer rendered last and what it was rendered from. An object, so that it is not copied.
@@ -43,7 +41,6 @@ struct CachedAnswers: KnownAnswers {
     func expired(
         _ question: Question, within limits: @autoclosure () -> Freshness.Limits, now: Instant
     ) -> AgedAnswer? {
-        guard question != absent else { return nil }
         let nowMilliseconds = Clock.millisecondsSinceBoot(now)
         let here = cache.expired(
             question, within: limits(), partition: serving.partition(for: question.clients),
@@ -86,7 +83,6 @@ struct CachedAnswers: KnownAnswers {
     }
 
     mutating func store(_ question: Question, _ answer: Answer, _ sourceClass: SourceClass, now: Instant) {
-        absent = nil
         cache.store(
             rendered(answer, question).answer, lifetimeSeconds: answer.ttlSeconds, for: question,
             partition: serving.partition(for: question.clients), sourceClass: sourceClass,

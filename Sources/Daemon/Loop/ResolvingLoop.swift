@@ -212,13 +212,9 @@ final class ResolvingLoop: TimedPart {
         case .asked(let handover):
             let client = client(of: handover, now: now)
             counted.questionsTaken += 1
-            if let hash = client.handover.hash, !answers.cache.mayHaveEntry(hash) {
-                answers.absent = client.question
-            } else if answeredFromCache(client, now: now) {
-                return
-            }
-            asked(client, now: now)
-            answers.absent = nil
+            let isUncached = client.handover.hash.map { !answers.cache.mayHaveEntry($0) } ?? false
+            guard isUncached || !answeredFromCache(client, now: now) else { return }
+            asked(client, isUncached: isUncached, now: now)
         }
     }
 
@@ -287,7 +283,7 @@ final class ResolvingLoop: TimedPart {
         }
     }
 
-    private func asked(_ client: Client, now: Instant) {
+    private func asked(_ client: Client, isUncached: Bool, now: Instant) {
         let question = client.question
         // The daemon's own check query came back: the system resolver forwards to this daemon. No client has asked.
         if upstreams.system.clientAsked(question, now: now) {
@@ -301,7 +297,8 @@ final class ResolvingLoop: TimedPart {
             return
         }
         if inPlace({ $0.aliases(of: question) }) != nil { return follow(question, for: waiter, client, now: now) }
-        handle(.asked(question, waiter, isCacheOnly: !client.query.wantsRecursion), now: now)
+        handle(
+            .asked(question, waiter, isCacheOnly: !client.query.wantsRecursion, isUncached: isUncached), now: now)
     }
 
     // MARK: actions

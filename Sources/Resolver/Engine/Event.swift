@@ -5,8 +5,10 @@ package import DNSWire
 package enum Event: Sendable {
     /// A client's question that the cache could not answer.
     ///
-    /// - Parameter isCacheOnly: RD=0: no upstream may be asked.
-    case asked(Question, Waiter, isCacheOnly: Bool = false)
+    /// - Parameters:
+    ///   - isCacheOnly: RD=0: no upstream may be asked.
+    ///   - isUncached: the cache is known to have no entry for the question.
+    case asked(Question, Waiter, isCacheOnly: Bool = false, isUncached: Bool = false)
     /// The cache gave an answer near its expiry for the first time.
     case prefetchDue(Question)
     /// The cache gave an answer marked by `awaitAsk`.

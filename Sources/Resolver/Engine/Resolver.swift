@@ -53,8 +53,8 @@ package struct Resolver {
     package mutating func handle(_ event: Event, now: Instant, cache: inout some KnownAnswers, actions: inout [Action])
     {
         switch event {
-        case .asked(let question, let waiter, let isCacheOnly):
-            asked(question, waiter, isCacheOnly: isCacheOnly, cache, now: now)
+        case .asked(let question, let waiter, let isCacheOnly, let isUncached):
+            asked(question, waiter, isCacheOnly: isCacheOnly, isUncached: isUncached, cache, now: now)
         case .prefetchDue(let question):
             if state.plan.prefetchDue(question, now: now) {
                 refresh(question, RefreshPlan.Prospect(isInUse: true), now: now)
@@ -150,10 +150,11 @@ package struct Resolver {
     // MARK: questions
 
     private mutating func asked(
-        _ question: Question, _ waiter: Waiter, isCacheOnly: Bool, _ cache: some KnownAnswers, now: Instant
+        _ question: Question, _ waiter: Waiter, isCacheOnly: Bool, isUncached: Bool, _ cache: some KnownAnswers,
+        now: Instant
     ) {
         let routed = routing.routed(question, now: now)
-        let aged = cache.expired(question, within: routed.policy.limits, now: now)
+        let aged = isUncached ? nil : cache.expired(question, within: routed.policy.limits, now: now)
         let preferred = preferredAnswer(over: routed, cache, now: now)
         if let reply = ownReply(routed, preferred: preferred, over: aged, now: now) {
             state.actions.append(reply.action(for: waiter))
