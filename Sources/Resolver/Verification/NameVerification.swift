@@ -133,15 +133,26 @@ struct NameVerification {
         }
     }
 
+    /// How a cached answer is used.
+    ///
+    /// - Parameters:
+    ///   - isInUse: the question was asked more than once.
+    ///   - isDoubted: the answer is a substitute.
+    typealias Use = (isInUse: Bool, isDoubted: Bool)
+
     /// Stores a cached answer. An answer that is too large to be rearranged later is not held.
-    mutating func keep(_ question: Question, _ answer: Answer, from source: Source, now: Instant) {
+    mutating func keep(_ question: Question, _ answer: Answer, from source: Source, for use: Use, now: Instant) {
         let isAddress = question.type.isAddress
         let isHeldWhole = !isAddress || answer.records.count <= Bounds.maxHeldAddresses
         let held = isHeldWhole ? answer : answer.with(answer.addresses.atMost(Bounds.maxHeldAddresses))
         let kept = VerifiedQuestion.Kept(
             answer: held, source: source, endsAt: now + .seconds(Int64(answer.ttlSeconds)),
             handedOut: arranged(question, held))
-        change(question, now: now) { $0.kept = isAddress || answer.isHeld ? kept : nil }
+        change(question, now: now) { known in
+            known.kept = isAddress || answer.isHeld ? kept : nil
+            known.isDoubted = use.isDoubted
+            if use.isInUse { known.isRefreshed() }
+        }
     }
 
     mutating func answered(_ statement: SourceStatement) {

@@ -82,14 +82,9 @@ struct Verification {
         _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, isInUse: Bool,
         isDoubted: Bool, now: Instant
     ) -> Answer {
-        guard let number = enter(question, answer, from: source, terms, isKept: true, now: now) else {
+        let use: NameVerification.Use = (isInUse, isDoubted)
+        guard let number = enter(question, answer, from: source, terms, keptFor: use, now: now) else {
             return arranged(question, answer, now: now)
-        }
-        known.change(number) { name in
-            name.change(question, now: now) { known in
-                known.isDoubted = isDoubted
-                if isInUse { known.isRefreshed() }
-            }
         }
         conclude(number, now: now)
         if question.type.isAddress { probeKept(question, number, now: now) }
@@ -105,7 +100,7 @@ struct Verification {
         now: Instant
     ) {
         guard isStable, question.type.isAddress, answer.kind == .records,
-            let number = enter(question, answer, from: source, terms, isKept: false, now: now)
+            let number = enter(question, answer, from: source, terms, now: now)
         else { return }
         if isDoubted { known.change(number) { $0.change(question, now: now) { $0.isDoubted = true } } }
         conclude(number, now: now)
@@ -380,8 +375,11 @@ struct Verification {
 
     /// Enters a source's answer for a name. Returns nil if the type leads to no address or the answer is not to be
     /// remembered.
+    ///
+    /// - Parameter use: of the cached answer; nil: the answer is not cached.
     private mutating func enter(
-        _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, isKept: Bool, now: Instant
+        _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms,
+        keptFor use: NameVerification.Use? = nil, now: Instant
     ) -> Int? {
         // No address can be removed from a signed answer, so that it is not verified.
         guard question.type.leadsToAddresses, !answer.isSigned, source != .local, source != .fallback else {
@@ -393,7 +391,7 @@ struct Verification {
             name.touchedAt = now
             name.setTerms(terms)
             // `keep` comes first, so that the previous cached answer makes room for the new addresses.
-            if isKept { name.keep(question, answer, from: source, now: now) }
+            if let use { name.keep(question, answer, from: source, for: use, now: now) }
             guard question.type.isAddress else { return }
             name.answered(SourceStatement(source, question, answer, now: now))
         }
