@@ -24,7 +24,7 @@ struct AnswerCounts {
         if let rule { blocked.add(rule) }
         latencies.record(duration, from: source)
         tally.count(code)
-        tally[source.count] += 1
+        tally.add(source.count)
     }
 
     mutating func answeredStale(because cause: StaleCause) { staleCauses[cause, default: 0] += 1 }

@@ -52,7 +52,8 @@ struct UnansweredDomains {
     mutating func removeAll() {
         since = nil
         if !counts.isEmpty { counts = [:] }
-        changes.removeAll(keepingCapacity: true)
+        // Mostly there is one.
+        while changes.popLast() != nil {}
     }
 
     mutating func begun(_ holder: ShareHolder, now: Instant) {

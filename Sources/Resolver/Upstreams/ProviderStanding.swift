@@ -371,7 +371,7 @@ final class ProviderStanding {
     /// - Returns: whether the provider had failed before in a way that no single name explains.
     func replied(now: Instant) -> Bool {
         let hasFailed = streak.isProvidersOwn || isBackFromSilence || serviceFailures.areSuspicious
-        serviceFailures = ServiceFailures()
+        if !serviceFailures.isEmpty { serviceFailures = ServiceFailures() }
         return proved(hasFailed: hasFailed, now: now)
     }
 
@@ -400,7 +400,7 @@ final class ProviderStanding {
     private func proved(hasFailed: Bool, now: Instant) -> Bool {
         heardReply(now: now)
         isBackFromSilence = false
-        streak = FailureStreak()
+        if !streak.isEmpty { streak = FailureStreak() }
         answers.add(1, now: now)
         pausesInARow = 0
         return breaker.answered() || hasFailed

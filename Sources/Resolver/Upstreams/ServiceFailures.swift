@@ -17,6 +17,8 @@ struct ServiceFailures {
         if domains.count < Bounds.domainsToFail { domains.insert(domain) }
     }
 
+    var isEmpty: Bool { names.isEmpty }
+
     /// Whether so many names failed that the next success is a recovery.
     var areSuspicious: Bool { names.count >= Bounds.namesToSuspect }
 
