@@ -41,7 +41,11 @@ package enum FlightScope: UInt8, CaseIterable, AtomicRepresentable, Sendable {
     /// Records an event. Called only by the thread that owns the ring.
     package func record(_ slot: FlightSlot, address: Address? = nil, about name: Name? = nil) {
         guard takes(slot.what) else { return }
-        unsafe (name?.wire ?? []).withUnsafeBytes { raw in
+        guard let name else {
+            return unsafe write(
+                slot, address: address, UnsafeRawBufferPointer(start: nil, count: 0), from: 0, nameBytes: -1)
+        }
+        unsafe name.wire.withUnsafeBytes { raw in
             unsafe write(slot, address: address, raw, from: 0, nameBytes: raw.count - 1)
         }
     }

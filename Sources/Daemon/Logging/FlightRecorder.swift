@@ -155,7 +155,9 @@ final class FlightRecorder {
     }
 
     private func word(of source: Source, _ name: () -> String) -> FlightWord {
-        for known in wordsOfSources where known.source == source { return known.word }
+        for index in wordsOfSources.indices where wordsOfSources[index].source == source {
+            return wordsOfSources[index].word
+        }
         let new = word(name())
         if new != .none { wordsOfSources.append((source, new)) }
         return new
