@@ -104,17 +104,26 @@ struct SignedAnswerTests {
         #expect(reply.optionRecord?.ttl == 0x8000)
     }
 
-    @Test("records of other owners and types are dropped; a DNAME record above the name stays")
+    @Test("records of other owners and types are dropped; a DNAME record that makes a link stays")
     func relevance() throws {
         let other = try #require(Name("other.example"))
         let target = try #require(Name("www.example.net"))
         let alias = ResourceRecord(owner: name, alias: target, ttlSeconds: 300)
-        let dname = record(zone, .dname, target.wire)
+        let dname = record(zone, .dname, try #require(target.parent).wire)
         let kept = [dname, signature(zone, of: .dname), alias, address(target), signature(target, of: .a)]
         let others = [
             address(other), signature(other, of: .a), record(target, .txt, [0]), signature(target, of: .txt),
             record(target, .rrsig, [0]),
         ]
+        let question = Question(name, .a, dnssec: .dnssecOK)
+        #expect(try parsed(message(to: question, others + kept), question).records == kept)
+    }
+
+    @Test("a DNAME record above the name that makes no link is dropped with its signature")
+    func redirectionOfOthers() throws {
+        let target = try #require(Name("example.net"))
+        let kept = [address(name), signature(name, of: .a)]
+        let others = [record(zone, .dname, target.wire), signature(zone, of: .dname)]
         let question = Question(name, .a, dnssec: .dnssecOK)
         #expect(try parsed(message(to: question, others + kept), question).records == kept)
     }

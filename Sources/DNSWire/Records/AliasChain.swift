@@ -60,7 +60,7 @@ package struct AliasChain: Equatable, Sendable {
         let isSignature = record.type == .rrsig && question.type != .rrsig
         let type = isSignature ? record.coveredType : record.type
         let names = links.filter { $0.type == .cname }.map(\.owner) + [end]
-        if type == .dname, names.contains(where: { $0.isWithin(record.owner) }) { return true }
+        if type == .dname, links.contains(where: { $0.type == .dname && $0.owner == record.owner }) { return true }
         guard let type, question.asks(for: type) || type == .cname else { return false }
         return names.contains(record.owner)
     }
