@@ -113,7 +113,7 @@ let package = Package(
             "ResolverTests", ["DNSWire", "Fleet", "PublicSuffix", "Resolver", "TestSupport"], resources: ["Scenarios"]),
         tests("NetworkTests", ["Network", "CLinux", "DNSWire", "LinuxIO", "TestSupport"], resources: ["Vectors"]),
         tests("HTTPDNSTests", ["Crypto", "HTTPDNS", "DNSWire", "Settings", "httpdns-lab", "TestSupport"]),
-        tests("ExchangeTests", ["HTTPClient", "HTTPDNS", "DNSWire", "LinuxIO", "httpdns-lab"]),
+        tests("ExchangeTests", ["HTTPClient", "HTTPDNS", "DNSWire", "LinuxIO", "httpdns-lab", "TestSupport"]),
         tests("CryptoTests", ["Crypto", "COpenSSL", "TestSupport", "TestTLS"]),
         tests("HTTPClientTests", ["HTTPClient", "CCurl", "CNghttp2", "DNSWire", "LinuxIO", "TestSupport"]),
         tests("HTTPServerTests", ["HTTPServer", "DNSWire", "LinuxIO", "TestSupport"]),

@@ -1,11 +1,12 @@
 // The raw exchanges of providers.md over the daemon's HTTP client and a socket to the lab: the bytes that arrive there,
-// the bytes of the reply, and the parsed answers.
+// the bytes of the reply, the parsed answers, and the bytes that clients get of them.
 
 import DNSWire
 import Glibc
 import HTTPClient
 import LinuxIO
 import Synchronization
+import TestSupport
 import Testing
 import httpdns_lab
 
@@ -34,6 +35,10 @@ struct ExchangeTests {
         }
         let answers = raw.dialect.answers(from: reply, to: raw.questions)
         #expect(zip(raw.questions, answers).map(ExchangeTests.line) == raw.answers)
+        var comparison = ReplyComparison()
+        for (question, answer) in zip(raw.questions, answers) {
+            #expect(comparison.difference(of: try answer.get(), to: question) == nil)
+        }
     }
 
     @Test("every exchange that is written down is here")
