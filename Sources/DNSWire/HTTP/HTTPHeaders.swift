@@ -56,8 +56,10 @@ package struct HTTPHeaders: Equatable, Sendable {
     package subscript(name: String) -> String? { place(of: name.lowercased().utf8.span).map(text) }
 
     /// Returns the value of the first field with this name in lower case; nil if there is none.
-    package func value(of name: StaticString) -> ArraySlice<UInt8>? {
-        unsafe place(of: name.buffer.span).map { bytes[$0] }
+    @_lifetime(borrow self)
+    package func value(of name: StaticString) -> Span<UInt8>? {
+        guard let place = unsafe place(of: name.buffer.span) else { return nil }
+        return bytes.span.extracting(place)
     }
 
     /// Returns the values of all fields with this name in lower case.
@@ -107,7 +109,8 @@ extension HTTPHeaders.Place {
     fileprivate init(in bytes: Span<UInt8>, at start: Int) {
         let name = start + HTTPHeaders.prefixBytes
         let value = name + Int(bytes.bigEndian32(at: start))
-        self.init(name: name..<value, value: value..<value + Int(bytes.bigEndian32(at: start + 4)))
+        let end = value + Int(bytes.bigEndian32(at: start + 4))
+        unsafe self.init(name: Range(uncheckedBounds: (name, value)), value: Range(uncheckedBounds: (value, end)))
     }
 }
 

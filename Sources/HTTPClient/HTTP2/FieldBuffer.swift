@@ -30,9 +30,9 @@ struct FieldBuffer {
         let message = request.message
         if headers != message.headers { prepare(message.headers, request.endpoint) }
         bytes.removeLast(bytes.count - authority.upperBound)
-        let path = append(message.target[...])
+        let path = append(message.target.span)
         let isPost = message.method == .post
-        let length = isPost ? append(Array(String(message.body.count).utf8)[...]) : 0..<0
+        let length = isPost ? append(Array(String(message.body.count).utf8).span) : 0..<0
         return unsafe withUnsafeTemporaryAllocation(
             of: nghttp2_nv.self, capacity: FieldBuffer.maxOwnFields + places.count
         ) { room in
@@ -58,12 +58,17 @@ struct FieldBuffer {
             !FieldBuffer.omitted.contains { unsafe bytes.span.extracting(place.name).matches($0.buffer.span) }
         }
         hasAccept = headers.value(of: "accept") != nil
-        authority = append(headers.value(of: "host") ?? endpoint.authority[...])
+        if let host = headers.value(of: "host") {
+            authority = append(host)
+        } else {
+            let name = endpoint.authority
+            authority = append(name.span)
+        }
     }
 
-    private mutating func append(_ part: ArraySlice<UInt8>) -> Range<Int> {
+    private mutating func append(_ part: Span<UInt8>) -> Range<Int> {
         let start = bytes.count
-        bytes += part
+        bytes.append(addingCapacity: part.count) { $0.append(part) }
         return start..<bytes.count
     }
 }

@@ -76,8 +76,8 @@ package struct DoHDialect: SingleQuestionDialect {
     }
 
     /// Compares type and subtype, in any letter case and with any parameters (RFC 9110 section 8.3.1).
-    private func isMessage(_ contentType: ArraySlice<UInt8>) -> Bool {
-        let (type, expected) = (contentType.span, DoHDialect.mediaType.utf8.span)
+    private func isMessage(_ type: Span<UInt8>) -> Bool {
+        let expected = DoHDialect.mediaType.utf8.span
         guard type.extracting(first: expected.count).matches(expected) else { return false }
         for index in expected.count..<type.count where type[index] != UInt8(ascii: " ") {
             if type[index] != UInt8(ascii: "\t") { return type[index] == UInt8(ascii: ";") }
@@ -91,8 +91,8 @@ package struct DoHDialect: SingleQuestionDialect {
             guard let text = URLQuery.value(of: "dns", in: request.url) else { throw .garbage("no parameter dns") }
             guard let bytes = Base64.url.decode(text) else { throw .garbage("dns is not base64url") }
             message = bytes
-        } else if !(request.headers.value(of: "content-type").map(isMessage) ?? false) {
-            throw .status(415)
+        } else {
+            guard let type = request.headers.value(of: "content-type"), isMessage(type) else { throw .status(415) }
         }
         guard case .query(let query) = Query.receive(message.span), query.recordClass == Query.classIN else {
             throw .garbage("not a query")

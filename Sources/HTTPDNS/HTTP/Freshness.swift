@@ -5,23 +5,22 @@ import DNSWire
 extension HTTPHeaders {
     /// The `Age` in seconds; 0 if absent or not a number (RFC 9111 section 5.1).
     var ageSeconds: UInt32 {
-        guard let digits = value(of: "age"), !digits.isEmpty, digits.allSatisfy(\.isDigit) else { return 0 }
-        return HTTPHeaders.number(digits.span) ?? 0
+        guard let age = value(of: "age"), age.indices.allSatisfy({ age[$0].isDigit }) else { return 0 }
+        return HTTPHeaders.number(age) ?? 0
     }
 
     /// The `max-age` of `Cache-Control` in seconds; nil if absent or not a number (RFC 9111 section 5.2.2.1).
     var maxAgeSeconds: UInt32? {
         guard let directives = value(of: "cache-control") else { return nil }
-        let bytes = directives.span
-        var next = 0
-        while next < bytes.count {
-            let start = next
-            let end = HTTPHeaders.position(of: UInt8(ascii: ","), in: bytes, from: start)
-            next = end + 1
-            let directive = bytes.extracting(start..<end)
+        var start = 0
+        while start < directives.count {
+            let end = HTTPHeaders.position(of: UInt8(ascii: ","), in: directives, from: start)
+            let directive = directives.extracting(start..<end)
             let equals = HTTPHeaders.position(of: UInt8(ascii: "="), in: directive, from: 0)
-            guard equals < directive.count, HTTPHeaders.isMaxAge(directive.extracting(..<equals)) else { continue }
-            return HTTPHeaders.number(directive.extracting((equals + 1)...))
+            if equals < directive.count, HTTPHeaders.isMaxAge(directive.extracting(..<equals)) {
+                return HTTPHeaders.number(directive.extracting((equals + 1)...))
+            }
+            start = end + 1
         }
         return nil
     }
@@ -29,7 +28,7 @@ extension HTTPHeaders {
     /// Returns the first position of the byte at or after `start`, or the end if there is none.
     private static func position(of byte: UInt8, in bytes: Span<UInt8>, from start: Int) -> Int {
         var at = start
-        while at < bytes.count, bytes[at] != byte { at += 1 }
+        while at < bytes.count, unsafe bytes[unchecked: at] != byte { at &+= 1 }
         return at
     }
 
@@ -44,16 +43,15 @@ extension HTTPHeaders {
         return matched == expected.count
     }
 
-    /// Returns nil if the text has no digits or anything but digits, spaces and quotation marks.
+    /// Returns nil if the text has no digits or anything but digits, spaces and quotation marks. A number that is too
+    /// large counts as the largest.
     private static func number(_ text: Span<UInt8>) -> UInt32? {
-        var number: UInt32?
+        var number: UInt64?
         for index in text.indices where text[index] != UInt8(ascii: " ") && text[index] != UInt8(ascii: "\"") {
             guard text[index].isDigit else { return nil }
-            let (tens, overflows) = (number ?? 0).multipliedReportingOverflow(by: 10)
-            let (sum, exceeds) = tens.addingReportingOverflow(UInt32(text[index] - UInt8(ascii: "0")))
-            number = overflows || exceeds || number == .max ? .max : sum
+            number = min(10 * (number ?? 0) + UInt64(text[index] - UInt8(ascii: "0")), UInt64(UInt32.max))
         }
-        return number
+        return number.map { UInt32($0) }
     }
 }
 

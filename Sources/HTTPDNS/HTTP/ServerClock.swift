@@ -9,6 +9,8 @@ package struct ServerClock: Equatable, Sendable {
     package private(set) var offsetMilliseconds: Int64 = 0
     /// This machine's time when a reply last stated the provider's, in milliseconds since 1970.
     private var toldAt: Int64?
+    /// The day that a `Date` header last stated.
+    private var day: HTTPDate.Day?
 
     /// The largest difference that is ignored: the `Date` header has whole seconds and is some time old.
     static let toleranceMilliseconds: Int64 = 2000
@@ -28,7 +30,7 @@ package struct ServerClock: Equatable, Sendable {
     /// - Returns: true if a request dated with the old offset should be retried.
     @discardableResult
     package mutating func learn(from reply: HTTPReply, in dialect: any Dialect, wallMilliseconds: Int64) -> Bool {
-        if let header = reply.headers.value(of: "date"), let date = HTTPDate(header.span) {
+        if let header = reply.headers.value(of: "date"), let date = HTTPDate(header, &day) {
             return learn(date.unixSeconds, wallMilliseconds: wallMilliseconds)
         }
         return learn(dialect.unixSeconds(in: reply.body), wallMilliseconds: wallMilliseconds)
@@ -73,31 +75,58 @@ package struct HTTPDate: Equatable, Sendable, CustomStringConvertible {
 
     /// Parses a date; nil for any other form and for days that do not exist. Does not check the weekday.
     package init?(_ text: Span<UInt8>) {
-        guard text.count == 29, text[4] == 0x20, text[7] == 0x20, text[11] == 0x20, text[16] == 0x20, text[25] == 0x20,
-            text[19] == UInt8(ascii: ":"), text[22] == UInt8(ascii: ":"), text[26] == UInt8(ascii: "G"),
-            text[27] == UInt8(ascii: "M"), text[28] == UInt8(ascii: "T"),
-            let day = HTTPDate.number(text, 5..<7), let month = HTTPDate.month(text.extracting(8..<11)),
-            let year = HTTPDate.number(text, 12..<16), let hour = HTTPDate.number(text, 17..<19),
+        var day: Day?
+        self.init(text, &day)
+    }
+
+    /// - Parameter day: the day of the date before, which mostly is this one's, too.
+    init?(_ text: Span<UInt8>, _ day: inout Day?) {
+        guard text.count == 29, text[16] == 0x20, text[19] == UInt8(ascii: ":"), text[22] == UInt8(ascii: ":"),
+            text[25] == 0x20, text[26] == UInt8(ascii: "G"), text[27] == UInt8(ascii: "M"),
+            text[28] == UInt8(ascii: "T"), let hour = HTTPDate.number(text, 17..<19),
             let minute = HTTPDate.number(text, 20..<22), let second = HTTPDate.number(text, 23..<25)
         else { return nil }
-        let start = HTTPDate.days(year, month)
+        if day?.isDay(of: text) != true { day = Day(text) }
         // 60 is a leap second.
-        guard year >= 1970, day > 0, start + day <= HTTPDate.days(year, month + 1), hour < 24, minute < 60, second <= 60
-        else { return nil }
-        unixSeconds = ((start + day - 1) * 24 + hour) * 3600 + minute * 60 + second
+        guard let day, hour < 24, minute < 60, second <= 60 else { return nil }
+        unixSeconds = day.unixSeconds + hour * 3600 + minute * 60 + second
     }
 
-    /// Returns the days from 1970 to the beginning of a month, 1 to 13. Years are counted from March here, so that the
-    /// leap day is the last.
-    private static func days(_ year: Int64, _ month: Int64) -> Int64 {
-        let (year, month) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
-        return 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 - 719_468
+    /// The day of a date, such as "Sun, 06 Nov 1994".
+    struct Day: Sendable {
+        /// When the day began.
+        fileprivate let unixSeconds: Int64
+        /// The 16 bytes of the day's text.
+        private let halves: (UInt64, UInt64)
+
+        fileprivate init?(_ text: Span<UInt8>) {
+            guard text[4] == 0x20, text[7] == 0x20, text[11] == 0x20, let day = HTTPDate.number(text, 5..<7),
+                let month = HTTPDate.month(text.extracting(8..<11)), let year = HTTPDate.number(text, 12..<16)
+            else { return nil }
+            var time = unsafe tm()
+            unsafe (time.tm_mday, time.tm_mon, time.tm_year) = (Int32(day), Int32(month), Int32(year) - 1900)
+            unixSeconds = Int64(unsafe timegm(&time))
+            // A day that does not exist becomes one of another month.
+            guard unsafe time.tm_mday == day, unixSeconds >= 0 else { return nil }
+            halves = Day.halves(of: text)
+        }
+
+        fileprivate func isDay(of text: Span<UInt8>) -> Bool { halves == Day.halves(of: text) }
+
+        private static func halves(of text: Span<UInt8>) -> (UInt64, UInt64) {
+            let (first, second) = unsafe (
+                text.bytes.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt64.self),
+                text.bytes.unsafeLoadUnaligned(fromByteOffset: 8, as: UInt64.self)
+            )
+            return (first, second)
+        }
     }
 
+    /// Returns 0 for January.
     private static func month(_ text: Span<UInt8>) -> Int64? {
         let (months, letters) = (HTTPDate.months.utf8.span, (text[0], text[1], text[2]))
         for month in 0..<12 where (months[3 * month], months[3 * month + 1], months[3 * month + 2]) == letters {
-            return Int64(month) + 1
+            return Int64(month)
         }
         return nil
     }
