@@ -14,12 +14,9 @@ private struct StuckRequest {
 // libcurl 7.88 cannot tell which connection a request will use. So a request limit per connection, or a hanging
 // connection, retires the whole set. Each set has its own CA store, which is freed after the endpoint's idle timeout.
 final class ConnectionPool {
-    /// `mayHaveArrived`: whether the server may have read the request.
-    typealias Finished = (id: TransferID, result: Result<TransferReply, TransferFailure>, mayHaveArrived: Bool)
-
     /// The pool's news for its client.
     struct News {
-        var finished: [Finished] = []
+        var finished: [HTTPClient.Finished] = []
         /// Requests to send to another endpoint as well, with the failure that is the reason.
         var silent: [(id: TransferID, failure: TransferFailure)] = []
         /// Requests that neither of two connections brought to the peer's kernel. They continue.
@@ -155,7 +152,7 @@ final class ConnectionPool {
 
     /// Ends every transfer and closes every connection.
     func renew() {
-        news.finished += exchanges.map { ($0.id, .failure(.networkChanged), mayHaveArrived($0)) }
+        for exchange in exchanges { finished(exchange, .failure(.networkChanged), mayHaveArrived(exchange)) }
         (exchanges, unsent, exchangesDueAt) = ([], [], nil)
         (usualAcknowledgement, repliedAt) = (nil, nil)
         closeAll()
@@ -315,7 +312,14 @@ final class ConnectionPool {
             parallelRequests.speaks(http1: isHTTP1)
             if reply.connectionWasReused { reused += 1 } else { parallelRequests.newConnectionWorks() }
         }
-        news.finished.append((exchange.id, result, mayHaveArrived))
+        finished(exchange, result, mayHaveArrived)
+    }
+
+    private func finished(
+        _ exchange: Exchange, _ result: Result<TransferReply, TransferFailure>, _ mayHaveArrived: Bool
+    ) {
+        news.finished.append(
+            HTTPClient.Finished(id: exchange.id, result: result, endpoint: endpoint, wasReached: mayHaveArrived))
     }
 
     /// Whether the server refused or closed a connection while others carry requests, so that the request may be sent

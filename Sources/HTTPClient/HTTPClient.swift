@@ -33,9 +33,9 @@ package final class HTTPClient {
         /// The endpoint of the result: the request's own, or one of its `elsewhere`.
         package let endpoint: HTTPEndpoint
         /// True if the server of `endpoint` may have read the request.
-        fileprivate let wasReached: Bool
+        fileprivate(set) var wasReached: Bool
         /// Other endpoints whose servers may have read the request.
-        fileprivate let alsoReached: [HTTPEndpoint]
+        fileprivate(set) var alsoReached: [HTTPEndpoint] = []
 
         /// Endpoints whose servers may have read the request, each once.
         package var reached: [HTTPEndpoint] { wasReached ? alsoReached + [endpoint] : alsoReached }
@@ -206,7 +206,8 @@ package final class HTTPClient {
             try pool.start(request, id: id, now: now)
             collect(from: pool, now: now)
         } catch {
-            ended(id, .failure(error), mayHaveArrived: false, at: request.endpoint, now: now)
+            ended(
+                Finished(id: id, result: .failure(error), endpoint: request.endpoint, wasReached: false), now: now)
         }
     }
 
@@ -215,14 +216,9 @@ package final class HTTPClient {
         // A request that goes elsewhere may bring news at once.
         var news = exchange(&emptyNews, with: ConnectionPool.News())
         pool.takeNews(into: &news)
-        news.unacknowledged.reverse()
-        while let id = news.unacknowledged.popLast() { unacknowledged.append(id) }
-        news.silent.reverse()
-        while let (id, failure) = news.silent.popLast() { goElsewhere(id, from: pool.endpoint, failure, now: now) }
-        news.finished.reverse()
-        while let (id, result, mayHaveArrived) = news.finished.popLast() {
-            ended(id, result, mayHaveArrived: mayHaveArrived, at: pool.endpoint, now: now)
-        }
+        news.unacknowledged.drain { unacknowledged.append($0) }
+        news.silent.drain { goElsewhere($0.id, from: pool.endpoint, $0.failure, now: now) }
+        news.finished.drain { ended($0, now: now) }
         emptyNews = news
     }
 
@@ -235,24 +231,21 @@ package final class HTTPClient {
         begin(next, id: id, now: now)
     }
 
-    private func ended(
-        _ id: TransferID, _ result: Result<TransferReply, TransferFailure>, mayHaveArrived: Bool,
-        at endpoint: HTTPEndpoint, now: Instant
-    ) {
-        var (wasReached, reached) = (mayHaveArrived, [HTTPEndpoint]())
-        if retryPlans[id] != nil {
-            retryPlans[id]?.ended(at: endpoint, mayHaveArrived: mayHaveArrived)
-            if case .failure(let failure) = result {
-                if failure.isAddress { goElsewhere(id, from: endpoint, failure, now: now) }
+    /// Passes the result of an attempt on, unless another attempt may bring a reply.
+    private func ended(_ attempt: consuming Finished, now: Instant) {
+        let id = attempt.id
+        if !retryPlans.isEmpty, retryPlans[id] != nil {
+            retryPlans[id]?.ended(at: attempt.endpoint, mayHaveArrived: attempt.wasReached)
+            if case .failure(let failure) = attempt.result {
+                if failure.isAddress { goElsewhere(id, from: attempt.endpoint, failure, now: now) }
                 // An attempt at another endpoint still runs, or has already delivered the result.
                 guard let left = retryPlans[id], left.runningCount == 0 else { return }
             }
             guard let plan = retryPlans.removeValue(forKey: id) else { return }
-            (wasReached, reached) = (false, plan.reached)
-            if plan.runningCount > 0 { reached += cancelAttempts(of: id, now: now) }
+            (attempt.wasReached, attempt.alsoReached) = (false, plan.reached)
+            if plan.runningCount > 0 { attempt.alsoReached += cancelAttempts(of: id, now: now) }
         }
-        finished.append(
-            Finished(id: id, result: result, endpoint: endpoint, wasReached: wasReached, alsoReached: reached))
+        finished.append(attempt)
     }
 
     private func pool(for endpoint: HTTPEndpoint) throws(TransferFailure) -> ConnectionPool {

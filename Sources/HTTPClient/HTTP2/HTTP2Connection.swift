@@ -149,7 +149,7 @@ final class HTTP2Connection {
     }
 
     /// Passes the streams that have ended.
-    func takeEnded(_ take: (HTTP2Session.Ended) -> Void) {
+    func takeEnded(_ take: (consuming HTTP2Session.Ended) -> Void) {
         session.takeEnded { stream in
             remove(stream.transfer)
             if !hasKeptSession, stream.end == .complete { keepSession() }

@@ -2,6 +2,7 @@
 // clock.
 
 import CNghttp2
+import DNSWire
 
 /// Streams that the caller started end exactly once in `takeEnded`, unless they are cancelled. libnghttp2 answers PING
 /// and SETTINGS, keeps the windows open, and waits while the server allows no more streams. Flow control works per
@@ -169,9 +170,8 @@ import CNghttp2
     }
 
     /// Passes the streams that have ended since the last call. The arrays keep their memory for the next streams.
-    func takeEnded(_ take: (Ended) -> Void) {
-        ended.reverse()
-        while let stream = ended.popLast() { take(stream) }
+    func takeEnded(_ take: (consuming Ended) -> Void) {
+        ended.drain(take)
     }
 
     /// True if `takeSent` has transfers to pass.

@@ -1,5 +1,6 @@
 // The consequences of replies and places for the resolver, until they are reported.
 
+import DNSWire
 import Resolver
 
 /// Reported in the order of the properties.
@@ -41,8 +42,6 @@ struct FetchResults {
 
     /// Moves the events out: a copy of one retains all the records of its answer.
     private static func report(_ events: inout [Event], to outbox: any UpstreamOutbox) {
-        guard !events.isEmpty else { return }
-        events.reverse()
-        while let event = events.popLast() { outbox.report(.event(consume event)) }
+        events.drain { outbox.report(.event($0)) }
     }
 }

@@ -31,6 +31,8 @@ package final class ProviderFetches: TimedPart {
     private var unreported = FetchResults()
     /// Memory for the finished transfers.
     private var finished: [HTTPClient.Finished] = []
+    /// Memory for the results of a reply.
+    private var emptyOutcomes: [FetchResult] = []
     /// Requests that belong to no fetch, with their completions.
     private var ownRequests: [TransferID: (Result<TransferReply, TransferFailure>) -> Void] = [:]
     /// Reported addresses of this machine, at most one for each provider.
@@ -139,8 +141,7 @@ package final class ProviderFetches: TimedPart {
             if !unreported.unacknowledged.contains(provider) { unreported.unacknowledged.append(provider) }
         }
         http.takeFinished(into: &finished)
-        finished.reverse()
-        while let ended = finished.popLast() {
+        finished.drain { ended in
             if let request = request(of: ended.id) {
                 if request.account != nil { bill(request, at: ended.reached) }
                 conclude(request, ended.result, dialled: ended.endpoint, now: now)
@@ -338,7 +339,9 @@ package final class ProviderFetches: TimedPart {
                 outcomes = outcomes.map(provider.failureOfAllNames)
             }
             judge(request, errors, outcomes, of: transfer, at: endpoint, now: now)
-            deliver(outcomes, of: request)
+            deliver(&outcomes, of: request)
+            outcomes.removeAll(keepingCapacity: true)
+            emptyOutcomes = outcomes
         }
     }
 
@@ -357,10 +360,8 @@ package final class ProviderFetches: TimedPart {
         of results: inout [Result<Answer, DialectError>], from provider: Provider?, to request: Request, now: Instant
     ) -> [FetchResult] {
         let isClockRight = provider?.clock.isKnown(wallMilliseconds: Clock.wallMilliseconds()) ?? false
-        var outcomes: [FetchResult] = []
-        outcomes.reserveCapacity(results.count)
-        results.reverse()
-        while let result = results.popLast() {
+        var outcomes = exchange(&emptyOutcomes, with: [])
+        results.drain { result in
             let name = request.questions[outcomes.count].name
             outcomes.append(
                 provider?.result(result, for: name, isClockRight: isClockRight, now: now) ?? FetchResult(result))
@@ -409,7 +410,8 @@ package final class ProviderFetches: TimedPart {
         return provider
     }
 
-    private func deliver(_ outcomes: [FetchResult], of request: Request) {
+    /// Moves the result of an only question out: a copy retains all the records of its answer.
+    private func deliver(_ outcomes: inout [FetchResult], of request: Request) {
         let hasAnswers = outcomes.contains(where: \.isUseful)
         var delivered: [Int] = []
         for place in request.fetches.indices {
@@ -418,9 +420,11 @@ package final class ProviderFetches: TimedPart {
                 let index = request.questions.firstIndex(of: request.fetches[place].question),
                 outcomes.indices.contains(index)
             else { continue }
+            if outcomes.count == 1 {
+                let outcome = outcomes.removeLast()
+                return unreported.finished(id, hasAnswers ? outcome.amongAnswers : outcome)
+            }
             unreported.finished(id, hasAnswers ? outcomes[index].amongAnswers : outcomes[index])
-            // Its only question, mostly.
-            if outcomes.count == 1 { return }
             delivered.append(index)
         }
         for index in outcomes.indices where !delivered.contains(index) {
