@@ -4,37 +4,26 @@
 
 // Encoding records on every hit would allow a record order per client, which nothing needs.
 package struct RenderedAnswer: Equatable, Sendable {
-    package private(set) var responseCode: ResponseCode
-    package private(set) var answerCount: UInt16
-    package private(set) var authorityCount: UInt16
-    package private(set) var body: [UInt8]
-    package private(set) var ttlOffsets: [UInt16]
+    package let responseCode: ResponseCode
+    package let answerCount: UInt16
+    package let authorityCount: UInt16
+    package let body: [UInt8]
+    package let ttlOffsets: [UInt16]
     /// Records were omitted because no message can hold all; every reply sets TC.
-    package private(set) var isCut: Bool
+    package let isCut: Bool
     /// NXDOMAIN or NODATA.
-    package private(set) var isNegative: Bool
+    package let isNegative: Bool
     /// The system resolver answered instead of the providers; every reply carries an extended error for this.
-    package private(set) var isSubstitute: Bool
+    package let isSubstitute: Bool
     /// A trusted upstream vouches for all records; replies set AD for clients that read it.
-    package private(set) var isAuthentic: Bool
+    package let isAuthentic: Bool
 
     /// The message limit of 65,535 bytes less header, question and OPT. Records beyond it are omitted.
     static let maxBodyBytes = 65_535 - Header.byteCount - Name.maxWireBytes - 4 - 256
 
     /// Renders a body that fits any reply to this question, since the question's length does not depend on letter case.
     package init(_ answer: Answer, to question: Question, recordClass: UInt16 = Query.classIN) {
-        self.init(
-            responseCode: answer.responseCode, answerCount: 0, authorityCount: 0, body: [], ttlOffsets: [],
-            isCut: false, isNegative: false)
-        render(answer, to: question, recordClass: recordClass)
-    }
-
-    /// Renders another answer in place of this one, in the same memory.
-    package mutating func render(_ answer: Answer, to question: Question, recordClass: UInt16 = Query.classIN) {
-        var writer = Writer(question: question.name, recordClass: recordClass)
-        swap(&body, &writer.body)
-        swap(&ttlOffsets, &writer.ttlOffsets)
-        writer.makeRoom(for: answer.records.count)
+        var writer = Writer(question: question.name, recordClass: recordClass, records: answer.records.count)
         var answers: UInt16 = 0
         let (records, others) = (answer.records, answer.authorities)
         for index in records.indices where writer.append(records.span[index]) { answers += 1 }
@@ -43,8 +32,8 @@ package struct RenderedAnswer: Equatable, Sendable {
         responseCode = answer.responseCode
         answerCount = answers
         authorityCount = authorities
-        swap(&body, &writer.body)
-        swap(&ttlOffsets, &writer.ttlOffsets)
+        body = writer.body
+        ttlOffsets = writer.ttlOffsets
         isCut = answers < answer.records.count || authorities < answer.authorities.count
         isNegative = answer.kind != .records
         isSubstitute = answer.remark?.tellsSubstitute ?? false
@@ -103,16 +92,11 @@ package struct RenderedAnswer: Equatable, Sendable {
         /// Usual size of a record: that of an AAAA record.
         private static let usualRecordBytes = 28
 
-        init(question: Name, recordClass: UInt16) {
+        /// - Parameter records: expected number of records.
+        init(question: Name, recordClass: UInt16, records: Int) {
             self.question = question
             self.recordClass = recordClass
             bodyOffset = Header.byteCount + question.wire.count + 4
-        }
-
-        /// Empties body and offsets, and gives them room for this number of records.
-        mutating func makeRoom(for records: Int) {
-            body.removeAll(keepingCapacity: true)
-            ttlOffsets.removeAll(keepingCapacity: true)
             body.reserveCapacity(records * Writer.usualRecordBytes)
             ttlOffsets.reserveCapacity(records)
         }

@@ -14,11 +14,11 @@ struct CachedAnswers: KnownAnswers {
     var otherNetworks: [Partition] = []
     private var lastRendered: Rendered?
 
-    /// The answer rendered last and what it was rendered from. An object, so that it is not copied.
+    /// A rendered answer and what it was rendered from. An object, so that it is not copied.
     final class Rendered {
-        private(set) var answer: RenderedAnswer
-        private var question: Question
-        private var original: Answer
+        let answer: RenderedAnswer
+        private let question: Question
+        private let original: Answer
 
         init(_ original: Answer, to question: Question) {
             (self.original, self.question) = (original, question)
@@ -26,11 +26,6 @@ struct CachedAnswers: KnownAnswers {
         }
 
         func isFor(_ question: Question, _ answer: Answer) -> Bool { original === answer && self.question == question }
-
-        func render(_ original: Answer, to question: Question) {
-            (self.original, self.question) = (original, question)
-            answer.render(original, to: question)
-        }
     }
 
     init(_ cache: AnswerCache, _ serving: ServingState) {
@@ -135,16 +130,12 @@ struct CachedAnswers: KnownAnswers {
             lifetimeSeconds: lifetimeSeconds, demand: demand)
     }
 
-    /// Returns the rendered answer, valid until the next call. Clients that wait for the same question share it, and
-    /// all answers share its memory.
+    /// Returns the rendered answer, reusing the last one: clients that wait for the same question share it.
     mutating func rendered(_ answer: Answer, _ question: Question) -> Rendered {
-        guard let last = lastRendered else {
-            let first = Rendered(answer, to: question)
-            lastRendered = first
-            return first
-        }
-        if !last.isFor(question, answer) { last.render(answer, to: question) }
-        return last
+        if let last = lastRendered, last.isFor(question, answer) { return last }
+        let new = Rendered(answer, to: question)
+        lastRendered = new
+        return new
     }
 }
 
