@@ -65,7 +65,7 @@ extension ByteCursor {
                 }
             case .names(let count):
                 for _ in 0..<count { data += try readName().wire }
-            case .rest: data += readRest()
+            case .rest: try append(remaining, to: &data)
             }
         }
         guard isAtEnd else { throw malformed(.dataLength) }
