@@ -12,7 +12,7 @@ final class UpstreamRanking {
     var unserved = UnservedNames()
     private var random: SeededGenerator
     private var lookupsSinceExploration = 0
-    /// A failed provider has answered. The reader resets it.
+    /// The failed provider that has answered last; nil: none has. The reader resets it.
     var recovered: RankedID?
     /// A request to a provider in trouble has ended. The resolver resets it.
     var hasTrialEnded = false
