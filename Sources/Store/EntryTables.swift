@@ -23,9 +23,9 @@ final class EntryTables {
     private static let maxFreedPages = 4_096
     /// Size of the idle log: SQLite truncates a larger log to this size.
     private static let maxIdleLogBytes = 4 << 20
-    /// Size of SQLite's page cache, a quarter of its default. The kernel caches the file too, and a read of a page from
+    /// Size of SQLite's page cache, an eighth of its default. The kernel caches the file too, and a read of a page from
     /// there costs little.
-    private static let cacheKiB = 512
+    private static let cacheKiB = 256
 
     /// - Parameter path: the path of an existing file, possibly empty.
     init(path: String, maxFileBytes: Int) throws(StoreFailure) {
