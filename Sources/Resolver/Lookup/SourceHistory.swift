@@ -107,7 +107,7 @@ struct SourceHistory {
     func failures(on question: Question) -> [SourceFailure] { number(of: question).map { entries[$0].failures } ?? [] }
 
     private func number(of question: Question) -> Int? {
-        index.number(question.indexHash) { entries[$0].question == question }
+        index.number(question.indexHash) { entries.span[$0].question == question }
     }
 
     /// Returns the place of the question's entry, and adds one if there is none.

@@ -434,7 +434,7 @@ struct RefreshPlan {
     // MARK: helpers
 
     private func number(of question: Question) -> Int? {
-        index.number(question.indexHash) { entries[$0].question == question }
+        index.number(question.indexHash) { entries.span[$0].question == question }
     }
 
     private func isInUse(_ number: Int, at now: Instant) -> Bool {
