@@ -72,7 +72,7 @@ let package = Package(
         module("PublicSuffix", ["CPSL", "DNSWire"]),
         module("Resolver", ["DNSWire", "PublicSuffix"]),
         module("Network", ["CLinux", "DNSWire", "LinuxIO"]),
-        module("HTTPDNS", ["Crypto", "DNSWire", "Settings"]),
+        module("HTTPDNS", ["Crypto", "DNSWire", "JSON", "Settings"]),
         module("Crypto", ["COpenSSL"]),
         module("HTTPClient", ["CCurl", "CNghttp2", "Crypto", "DNSWire", "LinuxIO"]),
         module(
@@ -87,8 +87,9 @@ let package = Package(
         module("LinkDNS", ["CSystemd", "DNSWire"]),
         module("LinuxIO", ["CLinux", "DNSWire"]),
         module("Telemetry", ["DNSWire"]),
-        module("Control", ["DNSWire", "InternationalNames", "Telemetry"]),
+        module("Control", ["DNSWire", "InternationalNames", "JSON", "Telemetry"]),
         module("InternationalNames", ["CIDN2"]),
+        module("JSON"),
         module("DNSWire"),
 
         .target(name: "CLinux"),
@@ -112,8 +113,9 @@ let package = Package(
         tests(
             "ResolverTests", ["DNSWire", "Fleet", "PublicSuffix", "Resolver", "TestSupport"], resources: ["Scenarios"]),
         tests("NetworkTests", ["Network", "CLinux", "DNSWire", "LinuxIO", "TestSupport"], resources: ["Vectors"]),
-        tests("HTTPDNSTests", ["Crypto", "HTTPDNS", "DNSWire", "Settings", "httpdns-lab", "TestSupport"]),
-        tests("ExchangeTests", ["HTTPClient", "HTTPDNS", "DNSWire", "LinuxIO", "httpdns-lab", "TestSupport"]),
+        tests("JSONTests", ["JSON", "TestSupport"]),
+        tests("HTTPDNSTests", ["Crypto", "HTTPDNS", "DNSWire", "JSON", "Settings", "httpdns-lab", "TestSupport"]),
+        tests("ExchangeTests", ["HTTPClient", "HTTPDNS", "DNSWire", "JSON", "LinuxIO", "httpdns-lab", "TestSupport"]),
         tests("CryptoTests", ["Crypto", "COpenSSL", "TestSupport", "TestTLS"]),
         tests("HTTPClientTests", ["HTTPClient", "CCurl", "CNghttp2", "DNSWire", "LinuxIO", "TestSupport"]),
         tests("HTTPServerTests", ["HTTPServer", "DNSWire", "LinuxIO", "TestSupport"]),

@@ -4,6 +4,7 @@
 import DNSWire
 import Glibc
 import HTTPClient
+import JSON
 import LinuxIO
 import Synchronization
 import TestSupport

@@ -36,7 +36,7 @@ enum Arrows {
         // LinuxIO: it reads rtnetlink.
         "Network": ["CLinux", "DNSWire", "Glibc", "LinuxIO"],
         // Crypto: dialects sign and encrypt. Settings: a dialect is made of a provider's settings.
-        "HTTPDNS": ["Crypto", "DNSWire", "FoundationEssentials", "Glibc", "Settings"],
+        "HTTPDNS": ["Crypto", "DNSWire", "Glibc", "JSON", "Settings"],
         "Crypto": ["COpenSSL", "Synchronization"],
         // CCurl has OpenSSL's headers and zlib: a certificate is verified for another name in libcurl's SSL_CTX hook.
         "HTTPClient": ["CCurl", "CNghttp2", "Crypto", "DNSWire", "LinuxIO"],
@@ -60,13 +60,14 @@ enum Arrows {
         "Telemetry": ["DNSWire", "Glibc", "Synchronization"],
         // Telemetry: events of the flight recorder are shown in the words of the control socket. InternationalNames:
         // commands take names as people write them.
-        "Control": ["DNSWire", "FoundationEssentials", "Glibc", "InternationalNames", "Telemetry"],
+        "Control": ["DNSWire", "Glibc", "InternationalNames", "JSON", "Telemetry"],
         // Names in settings and in commands become A-labels by the same rules.
         "InternationalNames": ["CIDN2"],
+        "JSON": [],
         "DNSWire": [],
     ]
 
-    private static let withTheCompiler: Set<String> = ["Glibc", "Synchronization", "FoundationEssentials"]
+    private static let withTheCompiler: Set<String> = ["Glibc", "Synchronization"]
 
     static func imports(_ file: SourceFile) -> [Complaint] {
         guard file.isSwift, let module = file.module else { return noFoundation(file) }

@@ -2,7 +2,7 @@
 // refusal, and executes nothing.
 
 package import DNSWire
-import FoundationEssentials
+import JSON
 
 package struct Request: Equatable, Sendable {
     package let command: Command
@@ -43,7 +43,7 @@ package struct Request: Equatable, Sendable {
         if bytes.first == UInt8(ascii: "{") {
             wantsJSON = true
             do {
-                fields = try JSONDecoder().decode(RequestFields.self, from: Data(bytes))
+                fields = try RequestFields(decoding: JSONValue(reading: bytes))
             } catch {
                 throw Refusal("not a JSON object like {\"command\":\"stats\"}")
             }

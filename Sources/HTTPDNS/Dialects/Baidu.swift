@@ -2,6 +2,7 @@
 // (providers.md 7.1). The secret must never appear in an error's text.
 
 package import DNSWire
+import JSON
 package import Settings
 
 package struct Baidu: AddressDialect {
@@ -95,19 +96,16 @@ package struct Baidu: AddressDialect {
     /// Whether the value may stand for a family: null and an empty array stand for a family without addresses.
     private static func isFamily(_ value: JSONValue) -> Bool {
         switch value {
-        case .object, .other: true
+        case .object, .null: true
         case .array(let elements): elements.isEmpty
-        case .text, .integer, .boolean: false
+        case .text, .integer, .number, .boolean: false
         }
     }
 
     /// Returns the body's `timestamp` (providers.md, correction C4).
     package func unixSeconds(in body: [UInt8]) -> Int64? {
-        // The timestamp is decoded alone, because decoding every part as `JSONValue` takes several times as long.
-        struct Stamped: Decodable {
-            let timestamp: Int64
-        }
-        return try? JSONBody.decode(Stamped.self, from: body).timestamp
+        guard case .integer(let seconds)? = (try? JSONBody.read(body))?["timestamp"] else { return nil }
+        return Int64(seconds)
     }
 
     /// The vendor's message about an expired signature (providers.md, correction C3).

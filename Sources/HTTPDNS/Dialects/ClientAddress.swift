@@ -1,6 +1,7 @@
 // The client's address in JSON replies (providers.md, correction C10).
 
 import DNSWire
+import JSON
 
 extension HTTPReply {
     /// Looks for the key at the top level, and in the elements of a list of answers.

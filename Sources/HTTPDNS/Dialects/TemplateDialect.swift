@@ -2,6 +2,7 @@
 // The secret must never appear in an error's text.
 
 package import DNSWire
+import JSON
 package import Settings
 
 // There is no code for a single vendor: templates for Volcengine, Baidu and UCloud give the same bytes as their

@@ -2,6 +2,7 @@
 // secret must never appear in an error's text.
 
 package import DNSWire
+import JSON
 package import Settings
 
 package struct UCloud: SingleQuestionDialect {

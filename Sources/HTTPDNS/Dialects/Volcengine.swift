@@ -2,6 +2,7 @@
 // holds both address families. The secret must never appear in an error's text.
 
 package import DNSWire
+import JSON
 package import Settings
 
 package struct Volcengine: AddressDialect {

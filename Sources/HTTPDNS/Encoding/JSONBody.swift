@@ -1,27 +1,19 @@
-// Decodes and encodes all JSON. Rejects bodies that are too long, too deep or not JSON before decoding.
+// Decodes and encodes the bodies that are JSON. Rejects those that are too long, too deep or not JSON.
 
 import DNSWire
-import FoundationEssentials
+import JSON
 
 package enum JSONBody {
     /// Legitimate replies have at most three levels; the limit protects the stack of the recursive decoder.
     static let maxDepth = 8
-    /// The number of arrays, objects and commas in the largest accepted reply, with reserve. Each costs the decoder
-    /// some microseconds, which delay all other work.
+    /// The number of arrays, objects and commas in the largest accepted reply, with reserve. Each takes time, which
+    /// delays all other work.
     static let maxParts = 4096
 
-    /// - Parameter maxParts: limit for arrays, objects and commas together.
-    static func decode<Value: Decodable>(
-        _ type: Value.Type, from body: [UInt8], maxParts: Int = maxParts
-    ) throws(DialectError) -> Value {
-        guard body.count <= DialectBounds.maxBodyBytes else { throw .garbage("JSON of \(body.count) bytes") }
-        do throws(JSONSyntax.Fault) {
-            try JSONSyntax.check(body.span, maxDepth: maxDepth, maxParts: maxParts)
-        } catch {
-            throw .garbage("\(error)")
-        }
+    static func decode<Value: Decodable>(_ type: Value.Type, from body: [UInt8]) throws(DialectError) -> Value {
+        let document = try read(body)
         do {
-            return try JSONDecoder().decode(type, from: Data(body))
+            return try Value(decoding: document)
         } catch let error as DecodingError {
             throw .garbage(place(of: error))
         } catch {
@@ -29,13 +21,21 @@ package enum JSONBody {
         }
     }
 
-    package static func encode(_ value: some Encodable) -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let bytes = try? encoder.encode(value) else {
-            preconditionFailure("text and numbers that are finite are always encoded")
+    /// - Parameter maxParts: limit for arrays, objects and commas together.
+    static func read(_ body: [UInt8], maxParts: Int = maxParts) throws(DialectError) -> JSONValue {
+        guard body.count <= DialectBounds.maxBodyBytes else { throw .garbage("JSON of \(body.count) bytes") }
+        do throws(JSONFault) {
+            return try JSONValue(reading: body, within: JSONLimits(maxDepth: maxDepth, maxParts: maxParts))
+        } catch {
+            throw .garbage("\(error)")
         }
-        return Array(bytes)
+    }
+
+    package static func encode(_ value: some Encodable) -> [UInt8] {
+        guard let document = try? value.encoded() else {
+            preconditionFailure("text, numbers and lists of them are always encoded")
+        }
+        return Array(document.text.utf8)
     }
 
     /// Returns the place of an error. It has only keys and indices, so that errors do not repeat untrusted text.

@@ -2,6 +2,7 @@
 // client reads and the server writes along it.
 
 import DNSWire
+import JSON
 
 struct JSONPath: Equatable, Sendable {
     enum Segment: Equatable, Sendable {
@@ -115,7 +116,7 @@ struct JSONPath: Equatable, Sendable {
         let index: Int
         switch segment {
         case .key(let key):
-            members[key.rendered(of: question), default: .other] = rest(members[key.rendered(of: question)])
+            members[key.rendered(of: question), default: .null] = rest(members[key.rendered(of: question)])
             return .object(members)
         case .name:
             members["\(question.name)"] = rest(members["\(question.name)"])
@@ -127,8 +128,8 @@ struct JSONPath: Equatable, Sendable {
             index = found ?? elements.count
             if found == nil { elements.append(.object([key: .text("\(question.name)")])) }
         }
-        while elements.count <= index { elements.append(.other) }
-        elements[index] = rest(elements[index] == .other ? nil : elements[index])
+        while elements.count <= index { elements.append(.null) }
+        elements[index] = rest(elements[index] == .null ? nil : elements[index])
         return .array(elements)
     }
 

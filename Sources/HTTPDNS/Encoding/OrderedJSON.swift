@@ -1,6 +1,8 @@
 // Writes JSON with members in the vendor's order, for bytes that are compared, signed or encrypted. `JSONBody` reads
 // JSON.
 
+import JSON
+
 indirect enum OrderedJSON {
     case string(String)
     case number(Int)
@@ -9,7 +11,7 @@ indirect enum OrderedJSON {
 
     var text: String {
         switch self {
-        case .string(let text): String(decoding: JSONBody.encode(text), as: UTF8.self)
+        case .string(let text): JSONValue.text(text).text
         case .number(let number): String(number)
         case .array(let elements): "[\(elements.map(\.text).joined(separator: ","))]"
         case .object(let members):

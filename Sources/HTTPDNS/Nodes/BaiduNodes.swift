@@ -2,6 +2,7 @@
 // 7.1). It is an object with arrays "ipv4" and "ipv6"; this shape is inferred from that of `data`, UNCONFIRMED.
 
 package import DNSWire
+import JSON
 
 package struct BaiduNodes: NodeListing {
     package init() {}

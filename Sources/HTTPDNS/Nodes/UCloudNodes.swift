@@ -1,6 +1,7 @@
 // UCloud's list of service nodes (`/ACCOUNT/service`, providers.md 7.2): URLs, the best one first.
 
 package import DNSWire
+import JSON
 
 package struct UCloudNodes: NodeListing {
     private let url: String

@@ -2,6 +2,7 @@
 // normal use first.
 
 package import DNSWire
+import JSON
 
 package struct VolcengineNodes: NodeListing {
     private let dialect: Volcengine
