@@ -44,8 +44,8 @@ private struct JSONDecoding: Decoder {
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        guard case .object(let members) = value else { throw mismatch([String: JSONValue].self) }
-        return KeyedDecodingContainer(DecodedMembers(members, at: place))
+        guard case .object(let object) = value else { throw mismatch([String: JSONValue].self) }
+        return KeyedDecodingContainer(DecodedMembers(object, at: place))
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -110,7 +110,7 @@ private struct DecodedMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private let members: [String: JSONValue]
     private let place: JSONPlace
 
-    init(_ members: [String: JSONValue], at place: JSONPlace) { (self.members, self.place) = (members, place) }
+    init(_ object: JSONObject, at place: JSONPlace) { (members, self.place) = (object.byName, place) }
 
     var codingPath: [any CodingKey] { place.path }
     var allKeys: [Key] { members.keys.compactMap(Key.init) }
@@ -133,7 +133,9 @@ private struct DecodedMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try decoding(key).unkeyedContainer()
     }
 
-    func superDecoder() -> any Decoder { JSONDecoding(.object(members), at: place) }
+    func superDecoder() -> any Decoder {
+        JSONDecoding(.object(JSONObject(members.map { ($0.key, $0.value) })), at: place)
+    }
 
     func superDecoder(forKey key: Key) throws -> any Decoder { try decoding(key) }
 

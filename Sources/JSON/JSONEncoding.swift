@@ -35,7 +35,7 @@ private final class JSONEncoding: Encoder {
         case .nothing: .object([:])
         case .value(let value): value
         case .array(let elements): .array(elements.map(\.document))
-        case .object(let members): .object(members.mapValues(\.document))
+        case .object(let members): .object(JSONObject(members.map { ($0.key, $0.value.document) }))
         }
     }
 

@@ -70,15 +70,14 @@ private struct JSONReader {
     }
 
     private mutating func readObject() throws(JSONFault) -> JSONValue {
-        var members: [String: JSONValue] = [:]
+        var members: [JSONObject.Member] = []
         try readParts(to: UInt8(ascii: "}")) { reader throws(JSONFault) in
             let name = try reader.readString()
             reader.skipSpace()
             guard reader.take(UInt8(ascii: ":")) else { throw .notJSON }
-            let value = try reader.readValue()
-            if members[name] == nil { members[name] = value }
+            members.append((name, try reader.readValue()))
         }
-        return .object(members)
+        return .object(JSONObject(members))
     }
 
     private mutating func readArray() throws(JSONFault) -> JSONValue {

@@ -17,9 +17,9 @@ extension JSONValue {
         case .text(let text): JSONValue.write(text, to: &bytes)
         case .array(let elements):
             JSONValue.write(elements, between: "[]", to: &bytes) { $0.write(to: &$1) }
-        case .object(let members):
-            JSONValue.write(members.sorted { $0.key < $1.key }, between: "{}", to: &bytes) { member, bytes in
-                JSONValue.write(member.key, to: &bytes)
+        case .object(let object):
+            JSONValue.write(object.members.sorted { $0.name < $1.name }, between: "{}", to: &bytes) { member, bytes in
+                JSONValue.write(member.name, to: &bytes)
                 bytes.append(UInt8(ascii: ":"))
                 member.value.write(to: &bytes)
             }

@@ -147,7 +147,7 @@ package struct Baidu: AddressDialect {
     package func reply(
         to questions: [Question], with resolutions: [Resolution], in context: DialectContext
     ) -> HTTPReply {
-        var names: [String: JSONValue] = [:]
+        var names = JSONObject()
         for named in NamedAnswers.all(questions, resolutions) {
             guard named.families.contains(where: { $0.answer?.kind == .records }) else { continue }
             let lists = named.families.map { type, answer in
@@ -158,7 +158,7 @@ package struct Baidu: AddressDialect {
                     ])
                 )
             }
-            names["\(named.name)"] = isVersion3 ? lists[0].1 : .object(Dictionary(lists) { first, _ in first })
+            names["\(named.name)"] = isVersion3 ? lists[0].1 : .object(JSONObject(lists))
         }
         return JSONAddresses.reply(
             .object(["msg": .text("ok"), "data": .object(names), "timestamp": .integer(Int(context.unixSeconds))]))

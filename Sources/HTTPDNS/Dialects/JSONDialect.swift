@@ -60,24 +60,23 @@ package struct JSONDialect: SingleQuestionDialect {
         // AliDNS sends 401 for every signature error, including a wrong time; its own clients then set their clock
         // from the Date header. The caller does so once; after a second 401 the account is wrong.
         guard reply.status != 401 || account == nil else { throw .clock }
-        let body = try JSONBody.decode(JSONReply.self, from: try reply.acceptedBody())
-        if let echo = body.question?.elements.first, !echo.isEqual(to: question) { throw .wrongQuestion }
-        guard body.isTruncated != true else { throw .garbage("truncated") }
-        guard let status = body.status, let number = UInt16(exactly: status.value) else { throw .garbage("no Status") }
+        let body = try JSONReply(reading: try JSONBody.read(try reply.acceptedBody()))
+        if let echo = body.question, !echo.isEqual(to: question) { throw .wrongQuestion }
+        guard !body.isTruncated else { throw .garbage("truncated") }
+        guard let status = body.status, let number = UInt16(exactly: status) else { throw .garbage("no Status") }
         let code = ResponseCode(rawValue: number)
         guard code == .noError || code == .noSuchName else {
             throw .serverFailure(code, body.extendedError)
         }
-        let chain = try chain(in: body.answer ?? [], from: question)
+        let chain = try chain(in: body.answer, from: question)
         guard chain.records.isEmpty else {
             guard code == .noError else { throw .garbage("records under a name that does not exist") }
             return Answer(records: chain.links + chain.records).aged(bySeconds: reply.headers.ageSeconds)
                 .remarked(body.extendedError)
         }
-        let others = body.authority ?? []
-        let authority = startOfAuthority(in: others, above: chain.end)
+        let authority = startOfAuthority(in: body.authority, above: chain.end)
         // A referral shows that the server has no answer, as in a DNS message.
-        if code == .noError, authority == nil, others.contains(where: { $0.isOf(.ns) }) {
+        if code == .noError, authority == nil, body.authority.contains(where: { $0.isOf(.ns) }) {
             throw .garbage("referral to other servers")
         }
         return Answer(
@@ -143,23 +142,19 @@ package struct JSONDialect: SingleQuestionDialect {
     private func reply(
         to question: Question, code: ResponseCode, records: [ResourceRecord], authority: [ResourceRecord]
     ) -> HTTPReply {
-        let asked = JSONReply.Question(
-            name: question.name.isRoot ? "." : "\(question.name).", type: LenientType(Int(question.type.rawValue)))
         let body = JSONReply(
-            status: LenientInteger(Int(code.rawValue)), isTruncated: false, recursionDesired: true,
-            recursionAvailable: true,
-            question: JSONReply.OneOrMany([asked]),
-            answer: records.isEmpty ? nil : records.map(JSONReply.Record.init),
-            authority: authority.isEmpty ? nil : authority.map(JSONReply.Record.init), extendedErrors: nil,
-            comment: nil)
+            status: Int(code.rawValue),
+            question: JSONReply.Question(
+                name: question.name.isRoot ? "." : "\(question.name).", type: Int(question.type.rawValue)),
+            answer: records.map(JSONReply.Record.init), authority: authority.map(JSONReply.Record.init))
         return HTTPReply(
-            headers: HTTPHeaders([.init("Content-Type", JSONDialect.mediaType)]), body: JSONBody.encode(body))
+            headers: HTTPHeaders([.init("Content-Type", JSONDialect.mediaType)]), body: body.document.body)
     }
 }
 
 extension JSONReply.Question {
     fileprivate func isEqual(to question: Question) -> Bool {
-        Name(name) == question.name && type.map { $0.number == Int(question.type.rawValue) } ?? true
+        Name(name) == question.name && (type.map { $0 == Int(question.type.rawValue) } ?? true)
     }
 }
 
@@ -167,15 +162,15 @@ extension JSONReply.Record {
     fileprivate init(_ record: ResourceRecord) {
         let text = PresentationForm.text(of: record) ?? PresentationForm.genericText(of: record.data)
         name = record.owner.isRoot ? "." : "\(record.owner)."
-        type = LenientType(Int(record.type.rawValue))
-        ttl = LenientTTL(Int(record.ttlSeconds))
+        type = Int(record.type.rawValue)
+        ttl = Int(record.ttlSeconds)
         data = text
     }
 
-    fileprivate func isOf(_ wanted: RecordType) -> Bool { type.number == Int(wanted.rawValue) }
+    fileprivate func isOf(_ wanted: RecordType) -> Bool { type == Int(wanted.rawValue) }
 
     fileprivate var read: ResourceRecord? {
-        guard let owner = Name(name), let number = type.number.flatMap(UInt16.init(exactly:)) else { return nil }
+        guard let owner = Name(name), let number = UInt16(exactly: type) else { return nil }
         let type = RecordType(rawValue: number)
         guard let bytes = PresentationForm.bytes(of: data, as: type) else { return nil }
         return ResourceRecord(owner: owner, type: type, ttlSeconds: lifetimeSeconds, data: bytes)
@@ -184,7 +179,7 @@ extension JSONReply.Record {
     /// The TTL: a negative one counts as 0 (RFC 2181 section 8), one above 31 bits as the largest (RFC 8767 section 4).
     /// An absent or unusable TTL gets the default.
     private var lifetimeSeconds: UInt32 {
-        guard let value = ttl?.seconds else { return DialectBounds.defaultTTLSeconds }
+        guard let value = ttl else { return DialectBounds.defaultTTLSeconds }
         return UInt32(clamping: min(value, Int(UpstreamReply.maxTTLSeconds)))
     }
 }

@@ -54,12 +54,8 @@ package enum JSONBody {
 }
 
 /// An integer that is a number or a string of digits, since servers differ.
-struct LenientInteger: Codable, Equatable {
+struct LenientInteger: Decodable, Equatable {
     let value: Int
-
-    init(_ value: Int) {
-        self.value = value
-    }
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
@@ -72,40 +68,11 @@ struct LenientInteger: Codable, Equatable {
             value = try container.decode(Int.self)
         }
     }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(value)
-    }
-}
-
-/// A record type: a number, a string of digits, or a mnemonic such as "A". Nil for an unknown type, which no question
-/// has.
-struct LenientType: Codable, Equatable {
-    let number: Int?
-
-    init(_ number: Int) {
-        self.number = number
-    }
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let text = try? container.decode(String.self) {
-            number = Int(text) ?? RecordType(text).map { Int($0.rawValue) }
-        } else {
-            number = try container.decode(Int.self)
-        }
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(number)
-    }
 }
 
 /// A TTL in seconds, as sent; may be negative. Nil if it is neither a whole number nor a string of digits: one record
 /// without a usable TTL must not make the whole reply unreadable.
-struct LenientTTL: Codable, Equatable {
+struct LenientTTL: Decodable, Equatable {
     let seconds: Int?
 
     init(_ seconds: Int?) {
@@ -116,83 +83,10 @@ struct LenientTTL: Codable, Equatable {
         seconds = try? LenientInteger(from: decoder).value
     }
 
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(seconds)
-    }
-
     /// The TTL, or the default for an unusable or non-positive one, because the provider meant the answer to be used
     /// (providers.md 2.2 and 9.5).
     var positiveSeconds: UInt32 {
         guard let seconds, seconds > 0 else { return DialectBounds.defaultTTLSeconds }
         return UInt32(clamping: min(seconds, Int(UpstreamReply.maxTTLSeconds)))
-    }
-}
-
-/// The reply of JSON resolvers (providers.md 4.1). Unused fields are not decoded.
-struct JSONReply: Codable {
-    struct Question: Codable {
-        let name: String
-        let type: LenientType?
-    }
-
-    struct Record: Codable {
-        let name: String
-        let type: LenientType
-        let ttl: LenientTTL?
-        let data: String
-
-        enum CodingKeys: String, CodingKey {
-            case name
-            case type
-            case ttl = "TTL"
-            case data
-        }
-    }
-
-    let status: LenientInteger?
-    let isTruncated: Bool?
-    let recursionDesired: Bool?
-    let recursionAvailable: Bool?
-    let question: OneOrMany?
-    let answer: [Record]?
-    let authority: [Record]?
-    /// Google's form of extended errors (RFC 8914).
-    let extendedErrors: JSONExtendedErrors?
-    let comment: JSONComment?
-
-    enum CodingKeys: String, CodingKey {
-        case status = "Status"
-        case isTruncated = "TC"
-        case recursionDesired = "RD"
-        case recursionAvailable = "RA"
-        case question = "Question"
-        case answer = "Answer"
-        case authority = "Authority"
-        case extendedErrors = "extended_dns_errors"
-        case comment = "Comment"
-    }
-
-    /// An array of questions, or a single one without brackets.
-    struct OneOrMany: Codable {
-        let elements: [Question]
-
-        init(_ elements: [Question]) {
-            self.elements = elements
-        }
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.singleValueContainer()
-            if let one = try? container.decode(JSONReply.Question.self) {
-                elements = [one]
-            } else {
-                elements = try container.decode([JSONReply.Question].self)
-            }
-        }
-
-        func encode(to encoder: any Encoder) throws {
-            var container = encoder.singleValueContainer()
-            try container.encode(elements)
-        }
     }
 }

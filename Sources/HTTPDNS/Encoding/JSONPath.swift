@@ -110,13 +110,13 @@ struct JSONPath: Equatable, Sendable {
     ) -> JSONValue {
         guard let segment = segments.first else { return body.map { merging($0, value) } ?? value }
         let rest = { (inner: JSONValue?) in placing(value, segments.dropFirst(), inner, question, place) }
-        var members: [String: JSONValue] = [:]
+        var members = JSONObject()
         if case .object(let object)? = body { members = object }
         var elements = body?.elements ?? []
         let index: Int
         switch segment {
         case .key(let key):
-            members[key.rendered(of: question), default: .null] = rest(members[key.rendered(of: question)])
+            members[key.rendered(of: question)] = rest(members[key.rendered(of: question)])
             return .object(members)
         case .name:
             members["\(question.name)"] = rest(members["\(question.name)"])

@@ -15,8 +15,8 @@ extension JSONValue {
 
     /// The member with this name as its key, in any letter case and with or without a final dot.
     subscript(name: Name) -> JSONValue? {
-        guard case .object(let members) = self else { return nil }
-        return members.keys.sorted().first { Name($0) == name }.flatMap { members[$0] }
+        guard case .object(let object) = self else { return nil }
+        return object.members.sorted { $0.name < $1.name }.first { Name($0.name) == name }?.value
     }
 
     /// The value as text; nil for arrays, objects, null and numbers that are no integers.
@@ -26,6 +26,16 @@ extension JSONValue {
         case .integer(let number): String(number)
         case .boolean(let boolean): String(boolean)
         case .array, .object, .number, .null: nil
+        }
+    }
+
+    /// The value of a number or of a string of digits, since servers differ.
+    var lenientInteger: Int? {
+        switch self {
+        case .integer(let number): number
+        case .number(let number): Int(exactly: number)
+        case .text(let text): Int(text)
+        case .null, .boolean, .array, .object: nil
         }
     }
 
@@ -43,7 +53,7 @@ enum JSONAddresses {
     static func answer(
         to question: Question, in elements: [JSONValue], ttl: JSONValue?, isShared: Bool
     ) throws(DialectError) -> Answer {
-        let list = AddressList(texts: elements.map { $0.scalarText ?? "" }, ttl: LenientTTL(seconds(ttl)))
+        let list = AddressList(texts: elements.map { $0.scalarText ?? "" }, ttl: LenientTTL(ttl?.lenientInteger))
         let families = list.texts.compactMap { Address($0)?.recordType }
         if isShared, !families.isEmpty, !families.contains(question.type) {
             return Answer(negative: .ambiguousEmpty, ttlSeconds: list.ttlSeconds)
@@ -66,12 +76,4 @@ enum JSONAddresses {
             body: body.body)
     }
 
-    /// Returns a TTL that is a number or a string of digits, since servers differ.
-    private static func seconds(_ ttl: JSONValue?) -> Int? {
-        switch ttl {
-        case .integer(let number)?: number
-        case .text(let text)?: Int(text)
-        case nil, .null?, .number?, .boolean?, .array?, .object?: nil
-        }
-    }
 }

@@ -18,6 +18,7 @@ package enum PresentationForm {
     ///
     /// - Parameter origin: completes names without a final dot; nil: all names are absolute.
     package static func bytes(of text: String, as type: RecordType, origin: Name? = nil) -> [UInt8]? {
+        if type.isAddress, let address = Address(text), address.recordType == type { return address.bytes }
         if text.hasPrefix("\\#") { return generic(text, as: type) }
         if type == .txt { return strings(text) }
         if type.isServiceBinding { return ServiceBindingForm.bytes(of: text, origin: origin) }

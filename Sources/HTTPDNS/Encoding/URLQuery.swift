@@ -101,28 +101,41 @@ extension Name {
     /// The name in lower case in presentation form (RFC 1035 section 5.1). Escapes dots in labels, backslashes,
     /// quotes and bytes that are not printable; a space or `*` stays.
     var escapedText: String {
-        guard !isRoot else { return "." }
-        return labels.map { $0.map { UnicodeScalar($0.lowercased).escaped }.joined() }.joined(separator: ".")
+        text { byte, text in
+            switch byte {
+            case UInt8(ascii: "."), UInt8(ascii: "\\"), UInt8(ascii: "\""):
+                text.append(UInt8(ascii: "\\"))
+                text.append(byte)
+            case 0x20...0x7E: text.append(byte)
+            default: text.append(contentsOf: ("\\" + UInt32(byte).digits(3)).utf8)
+            }
+        }
     }
 
     /// The name for plain-text providers: lower case, no final dot, "." for the root. Nil if a byte is not a letter,
     /// digit, hyphen or underscore, since the providers' handling of it is unknown.
     var hostText: String? {
-        guard !isRoot else { return "." }
-        guard labels.allSatisfy({ $0.allSatisfy(\.isHostByte) }) else { return nil }
-        return labels.map { label in
-            String(decoding: label.map(\.lowercased), as: UTF8.self)
-        }.joined(separator: ".")
-    }
-}
-
-extension UnicodeScalar {
-    /// The character in presentation form.
-    fileprivate var escaped: String {
-        switch self {
-        case ".", "\\", "\"": return "\\\(self)"
-        case " "..."~": return String(self)
-        default: return "\\" + value.digits(3)
+        var areHostBytes = true
+        let text = text { byte, text in
+            areHostBytes = areHostBytes && byte.isHostByte
+            text.append(byte)
         }
+        return areHostBytes ? text : nil
+    }
+
+    /// The labels with dots between them, "." for the root.
+    ///
+    /// - Parameter append: adds a byte of a label, in lower case, to the text.
+    private func text(_ append: (UInt8, inout [UInt8]) -> Void) -> String {
+        guard !isRoot else { return "." }
+        var text: [UInt8] = []
+        text.reserveCapacity(wire.count)
+        var at = 0
+        while case let count = Int(wire[at]), count > 0 {
+            if at > 0 { text.append(UInt8(ascii: ".")) }
+            for byte in wire[(at + 1)...(at + count)] { append(byte.lowercased, &text) }
+            at += 1 + count
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 }
