@@ -27,26 +27,26 @@ package struct Name: Sendable {
             self = .root
             return
         }
-        var wire: [UInt8] = []
-        var label: [UInt8] = []
-        var bytes = Array(text.utf8)[...]
-        while let byte = bytes.popFirst() {
+        // The place of the label's length, which is written at its end.
+        var start = 0
+        var wire: [UInt8] = [0]
+        wire.reserveCapacity(text.utf8.count + 2)
+        var bytes = text.utf8.makeIterator()
+        while let byte = bytes.next() {
             guard byte < 0x80 else { return nil }
             if byte == UInt8(ascii: ".") {
-                guard Name.append(label, to: &wire) else { return nil }
-                label = []
+                guard Name.endLabel(at: start, in: &wire) else { return nil }
+                start = wire.count - 1
             } else if byte == UInt8(ascii: "\\") {
                 guard let escaped = Name.unescape(&bytes) else { return nil }
-                label.append(escaped)
+                wire.append(escaped)
             } else {
-                label.append(byte)
+                wire.append(byte)
             }
         }
-        if !label.isEmpty {
-            guard Name.append(label, to: &wire) else { return nil }
-        }
-        guard !wire.isEmpty, wire.count < Name.maxWireBytes else { return nil }
-        self.init(unchecked: wire + [0])
+        let isEnded = start == wire.count - 1 && start > 0
+        guard isEnded || Name.endLabel(at: start, in: &wire), wire.count <= Name.maxWireBytes else { return nil }
+        self.init(unchecked: wire)
     }
 
     /// Parses one uncompressed name that fills `bytes`; returns nil otherwise.
@@ -141,17 +141,19 @@ package struct Name: Sendable {
         return ancestor.wire.indices.allSatisfy { wire[at + $0].lowercased == ancestor.wire[$0].lowercased }
     }
 
-    private static func append(_ label: [UInt8], to wire: inout [UInt8]) -> Bool {
-        guard !label.isEmpty, label.count <= maxLabelBytes else { return false }
-        wire.append(UInt8(label.count))
-        wire += label
+    /// Writes the length of the last label, and the next one's place or the root.
+    private static func endLabel(at start: Int, in wire: inout [UInt8]) -> Bool {
+        let count = wire.count - start - 1
+        guard 1...maxLabelBytes ~= count else { return false }
+        wire[start] = UInt8(count)
+        wire.append(0)
         return true
     }
 
-    private static func unescape(_ bytes: inout ArraySlice<UInt8>) -> UInt8? {
-        guard let first = bytes.popFirst(), first < 0x80 else { return nil }
+    private static func unescape(_ bytes: inout String.UTF8View.Iterator) -> UInt8? {
+        guard let first = bytes.next(), first < 0x80 else { return nil }
         guard first.isDigit else { return first }
-        guard let second = bytes.popFirst(), let third = bytes.popFirst(), second.isDigit, third.isDigit else {
+        guard let second = bytes.next(), let third = bytes.next(), second.isDigit, third.isDigit else {
             return nil
         }
         let value = Int(first - 48) * 100 + Int(second - 48) * 10 + Int(third - 48)
