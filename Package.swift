@@ -157,8 +157,8 @@ let package = Package(
         .target(
             name: "FuzzEntries",
             dependencies: [
-                "Control", "Crypto", "DNSWire", "LinuxIO", "Network", "Resolver", "Serving", "SetFeed", "Telemetry",
-                "TestSupport",
+                "Control", "Crypto", "DNSWire", "JSON", "LinuxIO", "Network", "Resolver", "Serving", "SetFeed",
+                "Telemetry", "TestSupport",
             ],
             path: "Tests/Fuzz/FuzzEntries", swiftSettings: strict),
         .target(

@@ -23,7 +23,7 @@ maxSingle=105000
 maxBurst=85000
 
 baseline=Tests/Benchmarks/instructions.txt
-works=(hit miss listed parse)
+works=(hit miss listed parse json)
 servers=(httpdnsd smartdns unbound)
 unbound_lines=()
 declare -A pids=() ports=()

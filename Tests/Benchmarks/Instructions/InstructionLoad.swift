@@ -11,7 +11,7 @@ enum InstructionLoad {
         let arguments = CommandLine.arguments
         guard arguments.count == 3, let work = Work(rawValue: arguments[1]), let count = Int(arguments[2]),
             (1...Samples.count).contains(count)
-        else { return complain("usage: instruction-load hit|miss|parse COUNT, COUNT at most \(Samples.count)") }
+        else { return complain("usage: instruction-load WORK COUNT: \(Work.names), at most \(Samples.count)") }
         let samples = Samples()
         let done = work.run(samples, count: count)
         guard done == count else { return complain("\(done) of \(count) were done") }

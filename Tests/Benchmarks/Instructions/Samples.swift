@@ -9,6 +9,7 @@ struct Samples {
     static let count = 4000
     static let ttlSeconds: UInt32 = 3600
     static let dialect = DoHDialect(url: "https://upstream.example/dns-query")
+    static let jsonDialect = JSONDialect(url: "https://upstream.example/resolve")
 
     let questions: [Question]
     let answers: [Answer]
@@ -16,6 +17,8 @@ struct Samples {
     let packets: [[UInt8]]
     /// The provider's replies.
     let replies: [HTTPReply]
+    /// The same in JSON.
+    let jsonReplies: [HTTPReply]
 
     init() {
         questions = (0..<Samples.count).compactMap { Name("n\($0).bench.example") }.map { Question($0, .a) }
@@ -28,5 +31,6 @@ struct Samples {
         }
         packets = questions.map { UpstreamQuery.message(for: $0, id: 0x1234) }
         replies = zip(questions, answers).map { Samples.dialect.reply(to: $0, with: $1) }
+        jsonReplies = zip(questions, answers).map { Samples.jsonDialect.reply(to: $0, with: $1) }
     }
 }

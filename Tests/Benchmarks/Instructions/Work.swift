@@ -5,7 +5,7 @@ import HTTPDNS
 import Resolver
 import Serving
 
-enum Work: String {
+enum Work: String, CaseIterable {
     /// The reply to a query from the cache.
     case hit
     /// A cache miss: the resolver takes a question, fetches, stores and replies.
@@ -14,6 +14,10 @@ enum Work: String {
     case listed
     /// The parsing of a DoH reply.
     case parse
+    /// The parsing of a reply in JSON.
+    case json
+
+    static var names: String { allCases.map(\.rawValue).joined(separator: "|") }
 
     /// - Returns: the number of repetitions with the expected result.
     func run(_ samples: Samples, count: Int) -> Int {
@@ -21,7 +25,8 @@ enum Work: String {
         case .hit: Work.hits(samples, count: count)
         case .miss: Work.misses(samples, count: count, Policy())
         case .listed: Work.misses(samples, count: count, Work.policyWithList)
-        case .parse: Work.replies(samples, count: count)
+        case .parse: Work.replies(samples.replies, by: Samples.dialect, samples, count: count)
+        case .json: Work.replies(samples.jsonReplies, by: Samples.jsonDialect, samples, count: count)
         }
     }
 
@@ -71,10 +76,12 @@ enum Work: String {
         return policy
     }
 
-    private static func replies(_ samples: Samples, count: Int) -> Int {
+    private static func replies(
+        _ replies: [HTTPReply], by dialect: some SingleQuestionDialect, _ samples: Samples, count: Int
+    ) -> Int {
         var done = 0
         for index in 0..<count {
-            let answer = try? Samples.dialect.answer(from: samples.replies[index], to: samples.questions[index])
+            let answer = try? dialect.answer(from: replies[index], to: samples.questions[index])
             if answer == samples.answers[index] { done += 1 }
         }
         return done

@@ -9,7 +9,7 @@ package struct FuzzEntry: Sendable {
     package let run: @Sendable ([UInt8]) -> Void
 
     package static let all = [
-        flightFile, kernelNews, localNames, query, setMessage, storedAnswer, tlsFlight, upstreamReply,
+        flightFile, json, kernelNews, localNames, query, setMessage, storedAnswer, tlsFlight, upstreamReply,
     ]
 
     /// The entry that the environment variable names, for a program that runs one of them.
