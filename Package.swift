@@ -13,17 +13,26 @@ let strict: [SwiftSetting] = [
     .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
 ]
 
+/// Also without the libraries of regular expressions and tasks, which would be a part of each program. Tests need them.
+let lean: [SwiftSetting] =
+    strict + [
+        .unsafeFlags([
+            "-Xfrontend", "-disable-implicit-string-processing-module-import", "-Xfrontend",
+            "-disable-implicit-concurrency-module-import",
+        ])
+    ]
+
 /// Embedded files become part of the program: it needs none beside it.
 func module(_ name: String, _ dependencies: [Target.Dependency] = [], embedded: [String] = []) -> Target {
     .target(
         name: name, dependencies: dependencies, resources: embedded.map { .embedInCode("Page/\($0)") },
-        swiftSettings: strict)
+        swiftSettings: lean)
 }
 
 /// Nothing is linked with a program, so that it exports no symbols: their names are a tenth of it.
 func program(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
     .executableTarget(
-        name: name, dependencies: dependencies, path: path, swiftSettings: strict,
+        name: name, dependencies: dependencies, path: path, swiftSettings: lean,
         linkerSettings: [.unsafeFlags(["-Xlinker", "--no-export-dynamic"], .when(configuration: .release))])
 }
 

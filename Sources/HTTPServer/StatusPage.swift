@@ -34,7 +34,12 @@ package enum StatusPage {
     private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
     private static func pieces(of document: String, at mark: String) -> [Substring] {
-        document.split(separator: mark, omittingEmptySubsequences: false)
+        var (pieces, rest): ([Substring], Substring) = ([], document[...])
+        while let place = rest.firstRange(of: mark) {
+            pieces.append(rest[..<place.lowerBound])
+            rest = rest[place.upperBound...]
+        }
+        return pieces + [rest]
     }
 
     /// Replaces every occurrence of the mark.

@@ -1,6 +1,8 @@
 // Removes secrets from settings for a report that other people read, and from error messages: accounts and every text
 // that may hold a key.
 
+import DNSWire
+
 extension Settings {
     /// The text in place of a removed text.
     package static let removed = "(removed)"

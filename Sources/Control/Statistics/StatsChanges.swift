@@ -1,5 +1,7 @@
 // The counters that changed between two polls of `stats`, by their names in its text. Used by `stats --watch`.
 
+import DNSWire
+
 package struct StatsChanges: Equatable, Sendable {
     private let counters: [String: Int]
     private let uptimeSeconds: Int

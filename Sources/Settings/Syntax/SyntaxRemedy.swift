@@ -83,7 +83,8 @@ struct SyntaxMistake {
     /// Returns a complaint about the corrected file, with the word as it is in the file.
     func asWritten(_ complaint: Complaint) -> Complaint {
         guard let word else { return complaint }
-        let text = complaint.text.replacing(quoted(word.string), with: word.written, maxReplacements: 1)
+        var text = complaint.text
+        if let place = text.firstRange(of: quoted(word.string)) { text.replaceSubrange(place, with: word.written) }
         return Complaint(file: complaint.file, line: complaint.line, column: complaint.column, text: text)
     }
 

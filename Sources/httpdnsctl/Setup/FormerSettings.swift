@@ -1,6 +1,7 @@
 // The former settings: `httpdnsctl setup --replace` keeps those that it does not ask about, and lists each line that it
 // drops.
 
+import DNSWire
 import Settings
 
 struct FormerSettings: Sendable {

@@ -1,6 +1,8 @@
 // Queries that only httpdnsd answers in a known way. They prove that an address leads to the daemon, directly or
 // through a forwarder.
 
+import DNSWire
+
 enum DaemonProof: CaseIterable, Sendable {
     /// CHAOS TXT: resolvers do not forward it.
     case version

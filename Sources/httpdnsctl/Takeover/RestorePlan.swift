@@ -1,6 +1,7 @@
 // The steps that undo a takeover, also an interrupted takeover or restore. Later changes by other programs are kept
 // unless they would still point to the daemon.
 
+import DNSWire
 import LinuxIO
 
 struct RestorePlan: Equatable, Sendable {

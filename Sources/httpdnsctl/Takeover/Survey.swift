@@ -1,5 +1,6 @@
 // The observed state of a machine, from which takeover and restore are planned. Does no I/O.
 
+import DNSWire
 import LinuxIO
 
 struct Survey: Equatable, Sendable {
