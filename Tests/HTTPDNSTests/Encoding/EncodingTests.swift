@@ -1,5 +1,6 @@
 // Bytes as text, both ways: hexadecimal digits and the two alphabets of base 64.
 
+import DNSWire
 import TestSupport
 import Testing
 

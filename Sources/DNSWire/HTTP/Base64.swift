@@ -1,9 +1,7 @@
 // Base64 (RFC 4648). DoH uses the URL alphabet without padding (RFC 8484); Alibaba's encrypted replies use the standard
 // alphabet with padding.
 
-import DNSWire
-
-struct Base64: Sendable {
+package struct Base64: Sendable {
     private let alphabet: [UInt8]
     private let isPadded: Bool
 
@@ -13,14 +11,14 @@ struct Base64: Sendable {
     }
 
     /// The standard alphabet (RFC 4648 section 4).
-    static let standard = Base64(lastTwo: "+/", isPadded: true)
+    package static let standard = Base64(lastTwo: "+/", isPadded: true)
     /// The URL alphabet (RFC 4648 section 5).
-    static let url = Base64(lastTwo: "-_", isPadded: false)
+    package static let url = Base64(lastTwo: "-_", isPadded: false)
 
-    func encode(_ bytes: [UInt8]) -> String { String(decoding: append(bytes, to: []), as: UTF8.self) }
+    package func encode(_ bytes: [UInt8]) -> String { String(decoding: append(bytes, to: []), as: UTF8.self) }
 
     /// Returns the text with the bytes appended in Base64.
-    func append(_ bytes: [UInt8], to prefix: [UInt8]) -> [UInt8] {
+    package func append(_ bytes: [UInt8], to prefix: [UInt8]) -> [UInt8] {
         let size = prefix.count + (bytes.count + 2) / 3 * 4
         var text: [UInt8] = []
         text.append(addingCapacity: size) { text in
@@ -57,7 +55,7 @@ struct Base64: Sendable {
 
     /// Returns nil for an invalid character or length. Accepts both padded and unpadded text in both alphabets, since
     /// implementations differ.
-    func decode(_ text: String) -> [UInt8]? {
+    package func decode(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         var pending: UInt32 = 0
         var bitCount = 0
