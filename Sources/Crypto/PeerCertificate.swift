@@ -6,6 +6,8 @@ import COpenSSL
 package struct PeerCertificate: Hashable, Sendable {
     /// SHA-256 of the whole certificate in hexadecimal, without colons.
     package let fingerprint: String
+    /// The subject, in the form of the issuer.
+    package let subject: String
     /// The issuer: "C = US, O = Let's Encrypt, CN = R3".
     package let issuer: String
     /// DNS alternative names, at most `maxNames`; without any, the subject in the form of the issuer.
@@ -29,7 +31,7 @@ package struct PeerCertificate: Hashable, Sendable {
             let subject = unsafe PeerCertificate.text(X509_get_subject_name(certificate))
         else { return nil }
         fingerprint = digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        self.issuer = issuer
+        (self.subject, self.issuer) = (subject, issuer)
         let names = unsafe PeerCertificate.alternativeNames(certificate)
         self.names = names.isEmpty ? [subject] : names
         let dates = unsafe Validity(certificate)

@@ -28,10 +28,13 @@ package final class TLSConnection {
     ///   - serverName: sent as SNI (RFC 6066 section 3); nil: none is sent.
     ///   - verifiedName: the name or IP literal that the certificate must match.
     ///   - session: the session to resume, if the server agrees. The server's certificate is not verified again.
+    ///   - protocols: for ALPN, instead of the context's; nil: the context's.
     package init(
-        _ context: TLSContext, serverName: String?, verifiedName: String, resuming session: TLSSession?
+        _ context: TLSContext, serverName: String?, verifiedName: String, resuming session: TLSSession?,
+        protocols: [String]? = nil
     ) throws(CryptoError) {
         let stream = try TLSStream(context, serverName: serverName)
+        if let protocols { try stream.offer(protocols) }
         guard stream.requirePeer(verifiedName) else { throw CryptoError(takingQueueAfter: "TLS for \(verifiedName)") }
         if let session { stream.resume(session) }
         self.stream = stream
@@ -82,6 +85,9 @@ package final class TLSConnection {
 
     /// True after a handshake that resumed a session, so the certificate was not verified.
     package var isResumed: Bool { stream.isResumed }
+
+    /// The server's certificate; nil before it was presented.
+    package var peerCertificate: PeerCertificate? { stream.peerCertificate }
 
     /// Returns the session for a later connection; nil if the server has not offered one. With TLS 1.3 it arrives after
     /// the handshake.

@@ -37,6 +37,16 @@ import COpenSSL
         self.protocols = protocols
         self.owner = owner
     }
+
+    /// Returns the list of ALPN (RFC 7301 section 3.1).
+    static func wire(_ protocols: [String]) throws(CryptoError) -> [UInt8] {
+        var wire: [UInt8] = []
+        for name in protocols {
+            guard 1...255 ~= name.utf8.count else { throw CryptoError("ALPN: \(name.utf8.count) bytes") }
+            wire += [UInt8(name.utf8.count)] + Array(name.utf8)
+        }
+        return wire
+    }
 }
 
 @safe private struct Owner: ~Copyable {
@@ -65,11 +75,7 @@ import COpenSSL
     }
 
     func offer(_ protocols: [String]) throws(CryptoError) {
-        var wire: [UInt8] = []
-        for name in protocols {
-            guard 1...255 ~= name.utf8.count else { throw CryptoError("ALPN: \(name.utf8.count) bytes") }
-            wire += [UInt8(name.utf8.count)] + Array(name.utf8)
-        }
+        let wire = try TLSContext.wire(protocols)
         // Unlike most OpenSSL functions, this one returns 0 for success.
         guard unsafe wire.isEmpty || SSL_CTX_set_alpn_protos(pointer, wire, UInt32(wire.count)) == 0 else {
             throw CryptoError(takingQueueAfter: "ALPN")

@@ -111,17 +111,27 @@ import COpenSSL
     func peer(name: String, nowSeconds: Int64) -> TLSPeer? {
         ERR_clear_error()
         defer { ERR_clear_error() }
-        guard let leaf = unsafe SSL_get0_peer_certificate(tls) else { return nil }
+        guard let leaf = unsafe SSL_get0_peer_certificate(tls), let certificate = peerCertificate else { return nil }
         let chain = unsafe ShownChain(
             leaf: leaf, shown: SSL_get_peer_cert_chain(tls), store: SSL_CTX_get_cert_store(context.pointer),
             securityLevel: SSL_get_security_level(tls))
-        guard let certificate = unsafe PeerCertificate(leaf), let trust = chain.trust(nowSeconds: nowSeconds) else {
-            return nil
-        }
+        guard let trust = chain.trust(nowSeconds: nowSeconds) else { return nil }
         return TLSPeer(
             certificate: certificate, trust: trust.verdict, matchesName: chain.matches(name),
             isValidNow: trust.isValidNow, protocolName: protocolName,
             version: unsafe String(cString: SSL_get_version(tls)))
+    }
+
+    var peerCertificate: PeerCertificate? {
+        unsafe SSL_get0_peer_certificate(tls).flatMap { unsafe PeerCertificate($0) }
+    }
+
+    /// Offers these protocols instead of the context's; call before the handshake.
+    func offer(_ protocols: [String]) throws(CryptoError) {
+        let wire = try TLSContext.wire(protocols)
+        guard unsafe SSL_set_alpn_protos(tls, wire, UInt32(wire.count)) == 0 else {
+            throw CryptoError(takingQueueAfter: "ALPN")
+        }
     }
 
     /// Makes the handshake fail unless an alternative name of the certificate is this name or IP literal. The context
