@@ -5,12 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -64,6 +67,24 @@ int clinux_epoll_control(int epoll, int operation, int descriptor, uint32_t even
 
 int clinux_epoll_wait(int epoll, struct clinux_event *events, int count, int milliseconds) {
     return epoll_wait(epoll, (struct epoll_event *)events, count, milliseconds);
+}
+
+// The offsets are those of struct tcp_info in linux/tcp.h, which conflicts with netinet/tcp.h: tcpi_rtt, tcpi_rttvar,
+// tcpi_bytes_acked and tcpi_bytes_received.
+int clinux_read_tcp_progress(int descriptor, struct clinux_tcp_progress *progress) {
+    unsigned char info[136];
+    int unacknowledged = 0;
+    socklen_t length = sizeof info;
+    if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, info, &length) != 0) return errno;
+    if (length < sizeof info) return ENOTSUP;
+    if (ioctl(descriptor, TIOCOUTQ, &unacknowledged) != 0) return errno;
+    progress->is_established = info[0] == TCP_ESTABLISHED;
+    memcpy(&progress->round_trip, info + 68, sizeof progress->round_trip);
+    memcpy(&progress->round_trip_variation, info + 72, sizeof progress->round_trip_variation);
+    memcpy(&progress->acknowledged, info + 120, sizeof progress->acknowledged);
+    memcpy(&progress->received, info + 128, sizeof progress->received);
+    progress->sent = progress->acknowledged + (uint64_t)unacknowledged;
+    return 0;
 }
 
 int clinux_exchange(const char *one, const char *other) {

@@ -69,6 +69,16 @@ const char *_Nullable clinux_error_text(int code);
 /// Returns the number of processors this process may use (sched_getaffinity, CPU_COUNT); at least 1.
 int clinux_processors(void);
 
+/// State of a TCP connection in the kernel: bytes since it was opened, times in microseconds.
+struct clinux_tcp_progress {
+    int is_established;
+    uint64_t sent, acknowledged, received;
+    uint32_t round_trip, round_trip_variation;
+};
+
+/// Reads TCP_INFO (Linux 4.1), whose struct in glibc lacks the counters. Returns 0 or an error number.
+int clinux_read_tcp_progress(int descriptor, struct clinux_tcp_progress *_Nonnull progress);
+
 /// Returns the heap's unused pages to the system (malloc_trim, GNU only).
 void clinux_return_memory(void);
 
