@@ -83,7 +83,7 @@ let package = Package(
         module("Network", ["CLinux", "DNSWire", "LinuxIO"]),
         module("HTTPDNS", ["Crypto", "DNSWire", "JSON", "Settings"]),
         module("Crypto", ["COpenSSL"]),
-        module("HTTPClient", ["CCurl", "CNghttp2", "Crypto", "DNSWire", "LinuxIO"]),
+        module("HTTPClient", ["CNghttp2", "CZlib", "Crypto", "DNSWire", "LinuxIO"]),
         module(
             "HTTPServer", ["CMicrohttpd", "DNSWire", "LinuxIO"],
             embedded: ["page.html", "page.css", "charts.js", "page.js"]),
@@ -107,7 +107,7 @@ let package = Package(
         debian("CPSL", pkgConfig: "libpsl", package: "libpsl-dev"),
         debian("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
         debian("CNghttp2", pkgConfig: "libnghttp2", package: "libnghttp2-dev"),
-        debian("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
+        debian("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
         debian("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
         debian("CSeccomp", pkgConfig: "libseccomp", package: "libseccomp-dev"),
         debian("CSystemd", pkgConfig: "libsystemd", package: "libsystemd-dev"),
@@ -126,7 +126,9 @@ let package = Package(
         tests("HTTPDNSTests", ["Crypto", "HTTPDNS", "DNSWire", "JSON", "Settings", "httpdns-lab", "TestSupport"]),
         tests("ExchangeTests", ["HTTPClient", "HTTPDNS", "DNSWire", "JSON", "LinuxIO", "httpdns-lab", "TestSupport"]),
         tests("CryptoTests", ["Crypto", "COpenSSL", "TestSupport", "TestTLS"]),
-        tests("HTTPClientTests", ["HTTPClient", "CCurl", "CNghttp2", "DNSWire", "LinuxIO", "TestSupport"]),
+        tests(
+            "HTTPClientTests",
+            ["HTTPClient", "CNghttp2", "COpenSSL", "Crypto", "DNSWire", "LinuxIO", "TestSupport"]),
         tests("HTTPServerTests", ["HTTPServer", "DNSWire", "LinuxIO", "TestSupport"]),
         tests("StoreTests", ["Store", "CSQLite", "DNSWire", "TestSupport"]),
         tests("SettingsTests", ["Settings", "DNSWire", "TestSupport"]),
@@ -166,8 +168,8 @@ let package = Package(
         .target(
             name: "FuzzEntries",
             dependencies: [
-                "Control", "Crypto", "DNSWire", "JSON", "LinuxIO", "Network", "Resolver", "Serving", "SetFeed",
-                "Telemetry", "TestSupport",
+                "Control", "Crypto", "DNSWire", "HTTPClient", "JSON", "LinuxIO", "Network", "Resolver", "Serving",
+                "SetFeed", "Telemetry", "TestSupport",
             ],
             path: "Tests/Fuzz/FuzzEntries", swiftSettings: strict),
         .target(

@@ -1,5 +1,4 @@
-// All requests and connections to one endpoint. libcurl ignores the verified name and its TLS callback when it shares
-// connections, so each endpoint has its own connection sets. New requests go to the current set. A retired set closes
+// All requests and connections to one endpoint. New requests go to the current set of connections. A retired set closes
 // with its last transfer. A pool without a set is dormant.
 
 import Crypto
@@ -11,8 +10,8 @@ private struct StuckRequest {
     let receivedBytes: UInt64
 }
 
-// libcurl 7.88 cannot tell which connection a request will use. So a request limit per connection, or a hanging
-// connection, retires the whole set. Each set has its own CA store, which is freed after the endpoint's idle timeout.
+// A hanging connection retires the whole set: the others were opened over the same path. The authorities of TLS are
+// freed after the endpoint's idle timeout.
 final class ConnectionPool {
     /// The pool's news for its client.
     struct News {
@@ -28,9 +27,9 @@ final class ConnectionPool {
     let endpoint: HTTPEndpoint
     private let interest: InterestHandler
     private var current: ConnectionSet?
-    /// The TLS client; nil while the pool is dormant, and while no request may use the HTTP/2 client.
-    private var tls: TLSClient?
-    /// The resumption of the last `tls`.
+    /// What the connections share; nil while the pool is dormant.
+    private var dialer: Dialer?
+    /// The resumption of the last `dialer`.
     private var resumption = Resumption.nothing
     /// Retired sets; each still has a transfer.
     private var retired: [ConnectionSet] = []
@@ -93,16 +92,14 @@ final class ConnectionPool {
     }
 
     func start(_ request: TransferRequest, id: TransferID, now: Instant) throws(TransferFailure) {
-        var mayHaveSent = true
-        defer { settle(mayHaveSent: mayHaveSent, now: now) }
+        // `flush` sends the request.
+        defer { settle(mayHaveSent: false, now: now) }
         let transfer = try send(request, id: id, now: now)
         let exchange = Exchange(
             transfer, request, startedAt: now, generation: generation, dialTimeout: usualAcknowledgement)
         exchanges.append(exchange)
         unsent.append(exchange)
         consider(exchange)
-        // HTTP/2 sends the request in `flush`.
-        mayHaveSent = !transfer.isOverHTTP2
     }
 
     private func consider(_ exchange: Exchange) { exchangesDueAt = Instant.earliest(exchangesDueAt, exchange.dueAt) }
@@ -119,12 +116,10 @@ final class ConnectionPool {
         return mayHaveArrived
     }
 
-    func socketReady(
-        _ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: Instant
-    ) {
+    func socketReady(_ descriptor: Int32, now: Instant) {
         let isCurrent = current?.isWatching(descriptor) ?? false
         let set = isCurrent ? current : retired.first { $0.isWatching(descriptor) }
-        set?.socketReady(descriptor, readable: readable, writable: writable, failed: failed, now: now)
+        set?.socketReady(descriptor, now: now)
         settle(now: now)
     }
 
@@ -187,7 +182,7 @@ final class ConnectionPool {
         let isDead =
             exchanges[index].isPongDue(now: now)
             || stuck[port].map { $0.receivedBytes == received && $0.subject != subject } ?? false
-        stuck = stuck.filter { progress(from: $0.key) != nil }
+        stuck = stuck.filter { port, _ in sets.contains { $0.hasConnection(from: port) } }
         stuck[port] = StuckRequest(subject: subject, receivedBytes: received)
         guard isDead else { return }
         for index in exchanges.indices where silentConnection(of: exchanges[index])?.port == port {
@@ -202,14 +197,10 @@ final class ConnectionPool {
 
     /// Returns the connection of a sent request if it has received nothing since the request was sent.
     private func silentConnection(of transfer: Transfer) -> (port: Int, received: UInt64)? {
-        guard let sentAt = transfer.sentAt, let received = progress(from: transfer.localPort)?.received,
-            received == sentAt.received
+        guard let sentAt = transfer.sentAt, let connection = transfer.connection,
+            let received = connection.progress?.received, received == sentAt.received
         else { return nil }
-        return (transfer.localPort, received)
-    }
-
-    private func progress(from port: Int) -> ConnectionProgress? {
-        sets.lazy.compactMap { $0.progress(from: port) }.first
+        return (connection.localPort, received)
     }
 
     private func leaveConnection(at index: Int, _ failure: TransferFailure, now: Instant) {
@@ -285,7 +276,6 @@ final class ConnectionPool {
     }
 
     private func noteSending(_ transfer: Transfer) {
-        if !transfer.isWhollySent { set(of: transfer)?.noteSending(of: transfer) }
         usualAcknowledgement = transfer.sentAt?.usualAcknowledgement ?? usualAcknowledgement
     }
 
@@ -337,8 +327,7 @@ final class ConnectionPool {
         guard parallelRequests.speaksHTTP1, !exchanges.isEmpty, open > 0, let number = exchange.request.number else {
             return false
         }
-        // The closed connection may still be counted, and another request has one as well.
-        if wasFurther { parallelRequests.closed(number, keeping: max(open - 1, 1), now: now) }
+        if wasFurther { parallelRequests.closed(number, keeping: open, now: now) }
         return true
     }
 
@@ -379,25 +368,19 @@ final class ConnectionPool {
     private func send(
         _ request: TransferRequest, id: TransferID, retryAfter waited: Duration? = nil, now: Instant
     ) throws(TransferFailure) -> Transfer {
-        if let cap = endpoint.maxRequestsPerConnection, let current, current.startedCount >= cap { retire() }
-        let set =
-            if let current {
-                current
-            } else {
-                ConnectionSet(to: endpoint, try tlsClient(), number: generation, ended, interest: interest)
-            }
-        let transfer = try set.start(request, id: id, retryAfter: waited, now: now)
-        current = set
+        let transfer = try Transfer(id: id, request: request, retryAfter: waited, now: now)
+        let set = try currentSet()
+        set.start(transfer, now: now)
         return transfer
     }
 
-    /// Returns nil if only libcurl can be used.
-    private func tlsClient() throws(TransferFailure) -> TLSClient? {
-        guard endpoint.scheme == .https, endpoint.proxy == nil, !isHTTP1 else { return nil }
-        if let tls { return tls }
-        let made = try TLSClient(for: endpoint, resumption)
-        tls = made
-        return made
+    private func currentSet() throws(TransferFailure) -> ConnectionSet {
+        if let current { return current }
+        let dialer = if let dialer { dialer } else { try Dialer(for: endpoint, resumption, interest: interest) }
+        let speaksHTTP1 = endpoint.scheme == .http || isHTTP1
+        let set = ConnectionSet(dialer, number: generation, speaksHTTP1: speaksHTTP1, ended)
+        (self.dialer, current) = (dialer, set)
+        return set
     }
 
     /// Stops using the current set; the next request opens new connections.
@@ -418,8 +401,8 @@ final class ConnectionPool {
         current = nil
         dormantAt = nil
         parallelRequests.rest()
-        // Frees the authorities of the TLS client.
-        if let tls { resumption = tls.resumption }
-        tls = nil
+        // Frees the authorities and buffers.
+        if let dialer { resumption = dialer.resumption }
+        dialer = nil
     }
 }

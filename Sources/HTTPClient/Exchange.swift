@@ -34,8 +34,7 @@ final class Exchange {
     /// The running transfers: none, one, or two. Two properties, since most requests have one transfer.
     private(set) var first: Transfer?
     private(set) var second: Transfer?
-    /// A transfer that has ended was sent. Its failure may be that of another attempt: libcurl repeats a request whose
-    /// reused connection is reset.
+    /// A transfer that has ended was sent.
     private var wasSent = false
     /// The peer's kernel acknowledged no data in time. It may do so later.
     private var isUnheard = false
@@ -112,7 +111,7 @@ final class Exchange {
     /// - Parameter isAcknowledged: returns true if the peer's kernel has acknowledged the transfer's data.
     /// - Returns: whether the server may have read the request.
     func mayHaveArrived(isAcknowledged: (Transfer) -> Bool) -> Bool {
-        wasSent || hasTransfer { $0.isSent && (!isUnheard || isAcknowledged($0)) }
+        wasSent || hasTransfer { $0.wasSentBefore || $0.isSent && (!isUnheard || isAcknowledged($0)) }
     }
 
     /// True until `noteSending` has noted all sent data.
@@ -224,7 +223,7 @@ final class Exchange {
 
     func ended(_ transfer: Transfer, _ result: Result<TransferReply, TransferFailure>) -> Outcome {
         remove(transfer)
-        wasSent = wasSent || transfer.isSent
+        wasSent = wasSent || transfer.isSent || transfer.wasSentBefore
         switch result {
         case .success(let reply):
             // HTTP/2 allows a reply to a part of the request.

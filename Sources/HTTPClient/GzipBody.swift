@@ -1,7 +1,6 @@
-// Decodes gzip bodies strictly. libcurl 7.88 accepts truncated bodies and ignores trailing data; a partial answer
-// must be an error.
+// Decodes gzip bodies strictly: a partial answer must be an error.
 
-import CCurl
+import CZlib
 
 enum GzipBody {
     /// Decodes exactly one gzip member (RFC 1952). The RFC allows several, but providers send one.
@@ -10,13 +9,13 @@ enum GzipBody {
     static func decoded(_ body: [UInt8], maxBytes: Int) throws(TransferFailure) -> [UInt8] {
         var result = 0
         let decoded = unsafe [UInt8](unsafeUninitializedCapacity: maxBytes) { room, count in
-            result = unsafe ccurl_gunzip(body, body.count, room.baseAddress, room.count)
+            result = unsafe czlib_gunzip(body, body.count, room.baseAddress, room.count)
             count = max(0, result)
         }
         switch result {
         case 0...: return decoded
-        case Int(CCURL_GUNZIP_TOO_LARGE): throw .oversized
-        case Int(CCURL_GUNZIP_NO_MEMORY): throw .local("no memory to decode a body")
+        case Int(CZLIB_TOO_LARGE): throw .oversized
+        case Int(CZLIB_NO_MEMORY): throw .local("no memory to decode a body")
         default: throw .garbage("broken gzip")
         }
     }

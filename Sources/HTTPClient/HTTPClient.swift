@@ -1,15 +1,13 @@
-// Sends requests to providers through libcurl's multi interface, on the caller's event loop and thread. It never
-// resolves names, creates threads, reads a clock or blocks. The event loop passes ready descriptors and the time, and
-// collects finished transfers after every call.
+// Sends requests to providers on the caller's event loop and thread. It never resolves names, creates threads, reads a
+// clock or blocks. The event loop passes ready descriptors and the time, and collects finished transfers after every
+// call.
 
-import CCurl
 package import DNSWire
 package import LinuxIO
 
 package final class HTTPClient {
-    /// Bound of the upstream queries in flight; further requests fail as `busy`. A running transfer costs about 30 KiB
-    /// over HTTP/1.1 and less over HTTP/2, and its reply up to 64 KiB. The worst case is 94 MiB, or twice that while
-    /// every request is retried.
+    /// Bound of the upstream queries in flight; further requests fail as `busy`. A reply has
+    /// up to 80 KiB. The worst case is 80 MiB, or twice that while every request is retried.
     package static let maxTransfers = 1024
     /// Twice the number of endpoints of a large configuration. Above this number, a pool without connections is
     /// removed.
@@ -47,13 +45,6 @@ package final class HTTPClient {
         package let endpoint: HTTPEndpoint
         /// `unacknowledged` or `timeout` if the endpoint is silent.
         package let failure: TransferFailure
-    }
-
-    /// Initialises libcurl; call once per process, before the second thread starts. The process must ignore SIGPIPE,
-    /// since OpenSSL writes to sockets without MSG_NOSIGNAL.
-    package static func prepareProcess() throws(TransferFailure) {
-        let code = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
-        guard code == CURLE_OK else { throw .local(unsafe String(cString: curl_easy_strerror(code))) }
     }
 
     /// - Parameters:
@@ -132,12 +123,10 @@ package final class HTTPClient {
     }
 
     /// Handles a ready socket. Ignores a descriptor that is not watched.
-    package func socketReady(
-        _ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool, now: Instant
-    ) {
+    package func socketReady(_ descriptor: Int32, now: Instant) {
         timer.changed()
         guard let pool = pools.first(where: { $0.isWatching(descriptor) }) else { return }
-        pool.socketReady(descriptor, readable: readable, writable: writable, failed: failed, now: now)
+        pool.socketReady(descriptor, now: now)
         collect(from: pool, now: now)
     }
 

@@ -95,27 +95,14 @@ package final class HTTPEndpoint: Sendable {
 
     package var idleTimeout: Duration { .seconds(idleSeconds) }
 
-    /// The URL host for libcurl, which uses it only as SNI.
-    var handshakeHost: String { sni ?? host }
-
     /// The name that the certificate must match.
     var checkedName: String { verifyName ?? host }
 
     /// The name to send in the TLS handshake; nil for an IP literal (RFC 6066 section 3).
-    var serverName: String? { HTTPEndpoint.isAddress(handshakeHost) ? nil : handshakeHost }
-
-    /// The `Host` header to set; nil if libcurl's own, made from `handshakeHost`, is right.
-    var ownHostHeader: String? {
-        hostHeader != nil || handshakeHost != host ? String(decoding: authority, as: UTF8.self) : nil
+    var serverName: String? {
+        let name = sni ?? host
+        return HTTPEndpoint.isAddress(name) ? nil : name
     }
-
-    /// - Parameter target: path and query as they stand in a request line, beginning with "/".
-    func url(target: String) -> String {
-        "\(scheme.rawValue)://\(HTTPEndpoint.bracketed(handshakeHost)):\(port)\(target)"
-    }
-
-    /// The rule for CURLOPT_CONNECT_TO: it maps every host and port to `address`, so libcurl resolves no name.
-    var dialRule: String { "::\(HTTPEndpoint.bracketed(address)):\(port)" }
 
     static func bracketed(_ host: String) -> String {
         host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host

@@ -33,23 +33,8 @@ package struct HTTPProxy: Hashable, Sendable {
         self.password = password
     }
 
-    /// The URL for CURLOPT_PROXY. It holds the credentials, since libcurl 7.88 decodes the separate options again for
-    /// every connection that it tries. "socks5h" would send an IPv6 address as a name unless the URL's host is an IPv6
-    /// address, too. "socks5" parses the address and resolves nothing.
-    var url: String {
-        let scheme = kind == .connect ? "http" : "socks5"
-        let login = userName.map { HTTPProxy.encoded($0) + ":" + HTTPProxy.encoded(password ?? "") + "@" }
-        return "\(scheme)://\(login ?? "")\(HTTPEndpoint.bracketed(address)):\(port)"
-    }
-
     private static func isCredential(_ text: String) -> Bool {
         text.utf8.count <= maxCredentialBytes && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
-    }
-
-    private static func encoded(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        let bytes = text.utf8.flatMap { byte in [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }
 

@@ -1,4 +1,4 @@
-// One request in progress and the reply received so far, over libcurl or an HTTP/2 stream, which only record here.
+// One request in progress and the reply received so far, which a session of HTTP/1.1 or HTTP/2 records here.
 
 import DNSWire
 
@@ -9,24 +9,17 @@ final class Transfer {
     private static let usualHeaderBytes = 256
     static let maxHeaderBytes = 16_384
 
-    /// The carrier of the request.
-    enum Carrier {
-        /// The request is not started yet.
-        case none
-        case libcurl(EasyHandle)
-        case http2(HTTP2Connection)
-    }
-
     let id: TransferID
     let request: TransferRequest
     let startedAt: Instant
     /// The time since the first attempt started; nil for the first attempt.
     private let waited: Duration?
 
-    var carrier = Carrier.none
+    /// The connection that carries the request; nil: the request waits for one.
+    var connection: ConnectionState?
     /// The number of the `ConnectionSet` that the transfer runs in.
     var setNumber = 0
-    /// The position in the list of the transfer's HTTP/2 connection.
+    /// The position in the list of the transfer's connection.
     var index = 0
     /// The ID of an HTTP/2 stream that has not ended.
     var streamID: Int32?
@@ -43,6 +36,8 @@ final class Transfer {
     private var headersAreComplete = false
     private var body: [UInt8] = []
     private(set) var isOversized = false
+    /// True if a part of the reply has arrived.
+    private var hasReply = false
     /// True if the HTTP/2 stream has brought the end of the reply.
     private(set) var isWhole = false
 
@@ -55,57 +50,30 @@ final class Transfer {
 
     var isRetry: Bool { waited != nil }
 
-    /// The local port of the connection; 0 or less until TCP is connected.
-    var localPort: Int {
-        switch carrier {
-        case .none: 0
-        case .libcurl(let easy): easy.localPort
-        case .http2(let connection): connection.localPort
-        }
-    }
-
     // MARK: sending
 
     /// The connection's progress when the last part of the request was sent; nil before that.
     private(set) var sentAt: ConnectionProgress?
+    /// True if the whole request is sent, so `sentAt` is final.
+    private(set) var isWhollySent = false
+    /// True if an HTTP/1.1 connection has ended after it had sent a part of the request.
+    private(set) var wasSentBefore = false
     private var uploadedBytes = 0
 
     var hasBody: Bool { request.message.method == .post }
 
-    var isSent: Bool {
-        if case .libcurl(let easy) = carrier { return easy.isSent }
-        return sentAt != nil
-    }
+    var isSent: Bool { sentAt != nil }
 
-    /// True if an open HTTP/2 connection has not taken the whole request: its stream limit, window or socket is full.
-    var isHeldBack: Bool {
-        if case .http2(let connection) = carrier { connection.isOpen && sentAt == nil } else { false }
-    }
+    /// True if an open connection has not taken the whole request: its stream limit, window or socket is full.
+    var isHeldBack: Bool { connection?.isOpen ?? false && !isWhollySent }
 
-    var isOverHTTP2: Bool {
-        if case .http2 = carrier { true } else { false }
-    }
-
-    /// True if the whole request is sent, so `sentAt` is final.
-    var isWhollySent: Bool {
-        guard case .libcurl = carrier else { return sentAt != nil }
-        return sentAt != nil && (!hasBody || uploadedBytes >= request.message.body.count)
-    }
+    var isOverHTTP2: Bool { connection?.httpVersion == .http2 }
 
     /// The request was sent over a reused connection and has no reply yet: the connection may be half-open.
-    var isExposed: Bool { isSent && headerBytes == 0 && newConnections == 0 }
+    var isExposed: Bool { isSent && !hasReply && !opensConnection }
 
-    /// Records that libcurl may have sent a part of the request.
-    func noteSending(_ progress: @autoclosure () -> ConnectionProgress?) {
-        guard case .libcurl(let easy) = carrier, easy.isSent else { return }
-        let uploaded = easy.uploadedBytes
-        guard sentAt == nil || uploaded > uploadedBytes else { return }
-        uploadedBytes = uploaded
-        sentAt = progress()
-    }
-
-    /// Records that the HTTP/2 stream has sent the whole request.
-    func noteSent(_ progress: ConnectionProgress) { sentAt = progress }
+    /// Records that the connection has sent a part of the request, or all of it.
+    func noteSent(_ progress: ConnectionProgress, isWhole: Bool) { (sentAt, isWhollySent) = (progress, isWhole) }
 
     /// Returns the next bytes of the body for an HTTP/2 stream.
     func nextBodyBytes(atMost count: Int) -> ArraySlice<UInt8> {
@@ -116,48 +84,50 @@ final class Transfer {
 
     var isBodySent: Bool { uploadedBytes == request.message.body.count }
 
-    /// Prepares the transfer for a new stream or handle.
+    /// Prepares the transfer for another connection or stream. A refused stream has not processed the request.
     func restart() {
-        carrier = .none
-        (streamID, sentAt, uploadedBytes, opensConnection) = (nil, nil, 0, false)
-        (status, headers, headerBytes, headersAreComplete, body, isWhole) = (0, HTTPHeaders(), 0, false, [], false)
+        wasSentBefore = wasSentBefore || isSent && !isOverHTTP2
+        connection = nil
+        (streamID, sentAt, isWhollySent, uploadedBytes, opensConnection) = (nil, nil, false, 0, false)
+        (status, headers, headerBytes, headersAreComplete) = (0, HTTPHeaders(), 0, false)
+        (body, hasReply, isWhole) = ([], false, false)
     }
 
     // MARK: receiving
 
-    /// Receives a part of the body. Each `received` function that returns false aborts the transfer.
-    func received(body bytes: UnsafeRawBufferPointer) -> Bool {
+    /// Receives a part of the body.
+    ///
+    /// - Returns: false if the body is too large.
+    func received(body bytes: Span<UInt8>) -> Bool {
         guard body.count + bytes.count <= TransferReply.maxBodyBytes else {
             isOversized = true
             return false
         }
-        unsafe body.append(contentsOf: bytes)
+        body.append(addingCapacity: bytes.count) { $0.append(bytes) }
         return true
     }
 
-    /// Receives one header line of HTTP/1.1, including status lines and the final empty line.
-    func received(headerLine line: Span<UInt8>) -> Bool {
-        if Transfer.isStatus(line) { beginHeaders() }
-        guard takesHeader(of: line.count) else { return false }
-        let isEnd = line.indices.allSatisfy { line[$0] == 0x0D || line[$0] == 0x0A }
-        // Lines after the end of the headers are trailers and must not count as headers (RFC 9110 section 6.5.1).
-        headersAreComplete = headersAreComplete || isEnd
-        guard !headersAreComplete, let colon = line.indices.first(where: { line[$0] == UInt8(ascii: ":") }) else {
-            return true
-        }
-        headers.add(name: line.extracting(..<colon), value: Transfer.trimmed(line.extracting((colon + 1)...)))
-        return true
+    /// Receives any bytes of an HTTP/1.1 reply.
+    func receivedBytes() { hasReply = true }
+
+    /// Receives the status of the reply, and discards the headers of an interim reply (RFC 9110 section 15.2).
+    func received(status: Int) {
+        self.status = status
+        headers = HTTPHeaders(reserving: Transfer.usualHeaderBytes)
+        headersAreComplete = false
     }
+
+    /// Receives one header field of HTTP/1.1.
+    func received(field name: Span<UInt8>, _ value: Span<UInt8>) { headers.add(name: name, value: value) }
 
     /// Receives one header field of HTTP/2.
+    ///
+    /// - Returns: false if the headers are too large.
     func received(headerName name: Span<UInt8>, value: Span<UInt8>) -> Bool {
+        hasReply = true
         let isPseudo = !name.isEmpty && name[0] == UInt8(ascii: ":")
         // Replies have no other pseudo-header; libnghttp2 lets three digits pass.
-        if isPseudo {
-            beginHeaders()
-            status = 0
-            for index in value.indices { status = 10 * status + Int(value[index]) - 0x30 }
-        }
+        if isPseudo { received(status: value.indices.reduce(0) { 10 * $0 + Int(value[$1]) - 0x30 }) }
         // The size in the form of HTTP/1.1: ": " and the end of the line.
         guard takesHeader(of: name.count + value.count + 4) else { return false }
         guard !headersAreComplete, !isPseudo else { return true }
@@ -171,79 +141,35 @@ final class Transfer {
     /// Receives the end of an HTTP/2 stream.
     func receivedEnd() { isWhole = true }
 
-    /// Begins the headers of a new status, which starts the real reply; discards the headers of the interim reply (RFC
-    /// 9110 section 15.2).
-    private func beginHeaders() {
-        headers = HTTPHeaders(reserving: Transfer.usualHeaderBytes)
-        headersAreComplete = false
-    }
-
     private func takesHeader(of bytes: Int) -> Bool {
         headerBytes += bytes
         isOversized = isOversized || headerBytes > Transfer.maxHeaderBytes || headers.count > Transfer.maxHeaders
         return !isOversized
     }
 
-    private static func isStatus(_ line: Span<UInt8>) -> Bool {
-        let start = "HTTP/".utf8.span
-        return line.count >= start.count && start.indices.allSatisfy { line[$0] == start[$0] }
-    }
-
-    @_lifetime(copy text)
-    private static func trimmed(_ text: Span<UInt8>) -> Span<UInt8> {
-        var (start, end) = (0, text.count)
-        while start < end, isBlank(text[start]) { start += 1 }
-        while start < end, isBlank(text[end - 1]) { end -= 1 }
-        return text.extracting(start..<end)
-    }
-
-    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
-
     // MARK: the result
 
-    private var newConnections: Int {
-        if case .libcurl(let easy) = carrier { return easy.newConnections }
-        return opensConnection ? 1 : 0
-    }
-
-    /// Returns the reply after the carrier has reported its end.
+    /// Returns the reply after the session has reported its end.
     func reply(now: Instant) -> Result<TransferReply, TransferFailure> {
-        // libcurl accepts a reply that ends within its headers.
         guard headersAreComplete else { return .failure(.reset) }
         return Result { () throws(TransferFailure) in reply(body: try decodedBody(), now: now) }
     }
 
     private func reply(body: [UInt8], now: Instant) -> TransferReply {
-        let sinceStart = { (time: Duration) in time == .zero ? .zero : time + (self.waited ?? .zero) }
-        var times = (connect: Duration.zero, handshake: Duration.zero, total: Duration.zero)
-        var (status, version) = (status, TransferReply.HTTPVersion.http2)
-        var certificate: PeerCertificate?
-        switch carrier {
-        case .none: break
-        case .libcurl(let easy):
-            (status, version) = (easy.status, easy.httpVersion)
-            times = easy.times
-            certificate = request.wantsCertificate ? easy.certificate : nil
-        case .http2(let connection):
-            times.connect = connection.connectedAt.map { startedAt.duration(to: $0) } ?? .zero
-            times.handshake = connection.openedAt.map { startedAt.duration(to: $0) } ?? .zero
-            times.total = startedAt.duration(to: now)
-        }
-        // libcurl reports a few microseconds for a reused connection.
-        let isNew = newConnections > 0
+        let opened = opensConnection ? connection : nil
         return TransferReply(
-            status: status, headers: headers, body: body, httpVersion: version, newConnections: newConnections,
-            connectTime: isNew ? sinceStart(times.connect) : .zero,
-            handshakeTime: isNew ? sinceStart(times.handshake) : .zero, totalTime: sinceStart(times.total),
-            certificate: certificate)
+            status: status, headers: headers, body: body, httpVersion: connection?.httpVersion ?? .http1,
+            newConnections: opensConnection ? 1 : 0, connectTime: time(until: opened?.connectedAt),
+            handshakeTime: opened?.isSecure ?? false ? time(until: opened?.openedAt) : .zero,
+            totalTime: time(until: now), certificate: request.wantsCertificate ? opened?.certificate : nil)
+    }
+
+    /// Returns the time since the first attempt started; zero without an end.
+    private func time(until end: Instant?) -> Duration {
+        end.map { startedAt.duration(to: $0) + (waited ?? .zero) } ?? .zero
     }
 
     private func decodedBody() throws(TransferFailure) -> [UInt8] {
-        // libcurl decodes other transfer encodings unasked and accepts truncated ones.
-        let codings = headers.values(of: "transfer-encoding")
-        guard codings.isEmpty || codings.allSatisfy({ Transfer.lowercased($0) == "chunked" }) else {
-            throw .garbage("an unknown transfer encoding")
-        }
         let values = headers.values(of: "content-encoding")
         guard !values.isEmpty, !body.isEmpty else { return body }
         let encodings = values.map(Transfer.lowercased).filter { $0 != "identity" && $0 != "" }

@@ -1,6 +1,6 @@
 // The reason why a transfer brought no reply. An HTTP error status is not a failure.
 
-import CCurl
+import Glibc
 
 package enum TransferFailure: Error, Hashable, Sendable {
     /// The port is closed.
@@ -13,10 +13,9 @@ package enum TransferFailure: Error, Hashable, Sendable {
     case timeout
     /// The handshake or the certificate check failed; holds OpenSSL's text.
     case tls(String)
-    /// The proxy is unreachable or refused the connection; holds "status 407" or libcurl's text.
+    /// The proxy is unreachable or refused the connection; holds "status 407" or another reason.
     case proxy(String)
-    /// The server closed the connection before the end of the reply. With HTTP/2, libcurl 7.88 also discards a complete
-    /// reply that arrives before the server has read a POST body.
+    /// The server closed the connection before the end of the reply.
     case reset
     /// The decoded body or the headers exceeded their limit.
     case oversized
@@ -31,7 +30,7 @@ package enum TransferFailure: Error, Hashable, Sendable {
     case networkChanged
     /// The request is malformed; nothing was sent.
     case badRequest
-    /// The machine has no memory or descriptors left, or libcurl lacks a feature.
+    /// The machine has no memory or descriptors left.
     case local(String)
 
     /// Returns the start of a reason: up to 120 bytes, which fit OpenSSL's longest error text and a log line.
@@ -65,37 +64,18 @@ package enum TransferFailure: Error, Hashable, Sendable {
         }
     }
 
-    /// - Parameters:
-    ///   - systemError: the errno of a failed connect or receive, 0 if there was none.
-    ///   - isConnected: true if TCP was connected.
-    ///   - text: libcurl's error text.
-    init(_ code: CURLcode, systemError: Int32, text: String, overTLS: Bool, isConnected: Bool) {
-        switch code {
-        case CURLE_COULDNT_CONNECT: self = TransferFailure(connecting: systemError)
-        case CURLE_OPERATION_TIMEDOUT: self = isConnected ? .timeout : .unacknowledged
-        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
-            CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
-            CURLE_USE_SSL_FAILED:
-            self = .tls(text)
-        case CURLE_RECV_ERROR:
-            // libcurl reports broken chunks with this code and no errno. An early end over TLS has no errno either.
-            self = systemError == 0 && !overTLS ? .garbage(text) : .reset
-        case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_SEND_ERROR, CURLE_HTTP2_STREAM,
-            // The server sent GOAWAY. HTTP/2 protocol errors arrive as receive errors.
-            CURLE_HTTP2:
-            self = .reset
-        // libcurl reports a header line without end as out of memory.
-        case CURLE_FILESIZE_EXCEEDED, CURLE_OUT_OF_MEMORY: self = .oversized
-        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING,
-            CURLE_WRITE_ERROR:
-            self = .garbage(text)
-        case CURLE_URL_MALFORMAT: self = .badRequest
-        default: self = .local(text)
+    /// Attributes the failure to the proxy if there is one, except a timeout and a fault of this machine.
+    ///
+    /// - Parameter systemError: the errno of a failed connect.
+    init(connecting systemError: Int32, to endpoint: HTTPEndpoint) {
+        let failure = TransferFailure(connecting: systemError)
+        switch failure {
+        case .unacknowledged, .local: self = failure
+        default: self = endpoint.proxy == nil ? failure : .proxy("no connection: \(failure.kind)")
         }
     }
 
-    /// - Parameter systemError: the errno of a failed connect.
-    init(connecting systemError: Int32) {
+    private init(connecting systemError: Int32) {
         switch systemError {
         case ECONNREFUSED: self = .refused
         case ETIMEDOUT: self = .unacknowledged

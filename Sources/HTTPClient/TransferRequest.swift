@@ -1,5 +1,6 @@
-// A request to a provider and its reply, without libcurl types.
+// A request to a provider and its reply.
 
+package import Crypto
 package import DNSWire
 
 package struct TransferID: Hashable, Sendable {

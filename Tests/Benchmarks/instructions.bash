@@ -1,5 +1,6 @@
 # How many instructions a cache hit, a cache miss and the parsing of a reply take, by valgrind: of the modules without
-# I/O, and of the whole process beside smartdns and unbound. Judged by a stored baseline. Started by scripts/bench.
+# I/O, and of the whole process beside smartdns and unbound, and over HTTP/1.1. Judged by a stored baseline. Started by
+# scripts/bench.
 # UPDATE=1 writes the baseline.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -24,7 +25,8 @@ maxBurst=85000
 
 baseline=Tests/Benchmarks/instructions.txt
 works=(hit miss listed parse json)
-servers=(httpdnsd smartdns unbound)
+# The last one is httpdnsd over HTTP/1.1.
+servers=(httpdnsd smartdns unbound http1)
 unbound_lines=()
 declare -A pids=() ports=()
 . Tests/Benchmarks/harness
@@ -59,6 +61,31 @@ measure_work() {
 }
 
 # MARK: whole processes
+
+# Starts nginx as a server of HTTP/1.1 in front of the upstream, and httpdnsd on it.
+start_http1() {
+    local listening=$port
+    free_port
+    cat >"$work/nginx.conf" <<END
+daemon off; worker_processes 1; pid $work/nginx.pid; error_log stderr crit; user nobody nogroup;
+events { worker_connections 1024; }
+http {
+    access_log off; keepalive_requests 1000000;
+    client_body_temp_path $work/body; proxy_temp_path $work/proxy; fastcgi_temp_path $work/fastcgi;
+    uwsgi_temp_path $work/uwsgi; scgi_temp_path $work/scgi;
+    upstream dnsdist { server 127.0.0.1:$doh; keepalive 64; }
+    server {
+        listen 127.0.0.1:$port ssl; ssl_certificate $work/cert.pem; ssl_certificate_key $work/key.pem;
+        location / { proxy_pass https://dnsdist; proxy_http_version 1.1; proxy_set_header Connection ""; }
+    }
+}
+END
+    doh=$port
+    start nginx taskset -c 1 nginx -p "$work" -e stderr -c "$work/nginx.conf"
+    await nginx is_listening "$doh"
+    port=$listening
+    start_httpdnsd_as http1 'server.threads = 1' "$no_system_resolver" "$(provider upstream 127.0.0.1)"
+}
 
 # is_answering SERVER: smartdns listens for some seconds before it can ask.
 is_answering() {
@@ -143,6 +170,7 @@ instructions_of() { awk -v name="$1" -v column="$2" '$1 == name { print $column 
 # over_cheapest COLUMN: httpdnsd's instructions over those of the cheapest peer.
 over_cheapest() {
     awk -v column="$1" '
+        $1 == "http1" { next }
         $1 == "httpdnsd" { ours = $column; next }
         best == "" || $column < best { best = $column }
         END { printf "%.2f\n", ours / best }' "$work/misses"
@@ -174,6 +202,8 @@ for server in "${servers[@]}"; do measure_server "$server"; done
 {
     echo "single $(instructions_of httpdnsd 2)"
     echo "burst $(instructions_of httpdnsd 3)"
+    echo "single-http1 $(instructions_of http1 2)"
+    echo "burst-http1 $(instructions_of http1 3)"
 } >>"$work/counts"
 if [ "${UPDATE:-}" ] && ! $isSmoke; then cp "$work/counts" "$baseline"; fi
 report

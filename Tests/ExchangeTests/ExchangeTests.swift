@@ -99,14 +99,7 @@ private final class OneTransfer {
     private let watched = Watched()
     private let client: HTTPClient
 
-    /// Prepares the process as the daemon does before its first thread.
-    private static let isPrepared: Bool = {
-        signal(SIGPIPE, SIG_IGN)
-        return (try? HTTPClient.prepareProcess()) != nil
-    }()
-
     init() {
-        #expect(OneTransfer.isPrepared)
         client = HTTPClient { [watched] descriptor, wants in
             watched.interest[descriptor] = wants == .none ? nil : wants
         }
@@ -129,14 +122,8 @@ private final class OneTransfer {
             let events = (wants == .write ? 0 : POLLIN) | (wants == .read ? 0 : POLLOUT)
             return pollfd(fd: descriptor, events: Int16(events), revents: 0)
         }
-        // The timers of libcurl are coarse, so more precision would not help.
         _ = unsafe poll(&polled, nfds_t(polled.count), 10)
-        for entry in polled where entry.revents != 0 {
-            let has = { (events: Int32) in Int32(entry.revents) & events != 0 }
-            client.socketReady(
-                entry.fd, readable: has(POLLIN | POLLHUP), writable: has(POLLOUT), failed: has(POLLERR),
-                now: Clock.now())
-        }
+        for entry in polled where entry.revents != 0 { client.socketReady(entry.fd, now: Clock.now()) }
         client.timePassed(now: Clock.now())
     }
 }

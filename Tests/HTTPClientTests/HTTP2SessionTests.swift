@@ -31,11 +31,11 @@ import Testing
     /// Passes the server's frames and lets the session send its own.
     ///
     /// - Returns: the ends of streams in their order, and the error of the connection as text.
-    private func exchange(_ frames: [UInt8]) -> (ends: [HTTP2Session.StreamEnd], error: String?) {
+    private func exchange(_ frames: [UInt8]) -> (ends: [TransferEnd], error: String?) {
         let error = session.receive(frames[...])
         var output: [UInt8] = []
         let failure = session.appendOutput(to: &output)
-        var ends: [HTTP2Session.StreamEnd] = []
+        var ends: [TransferEnd] = []
         session.takeEnded { ends.append($0.end) }
         return (ends, error ?? failure)
     }
@@ -54,7 +54,7 @@ import Testing
     func resetWithoutError() throws {
         _ = try start()
         let reply = HTTP2Frame.headers(stream: 1) + HTTP2Frame.data(stream: 1, "half", isEnd: false)
-        #expect(exchange(reply + HTTP2Frame.reset(stream: 1, 0)).ends == [.reset])
+        #expect(exchange(reply + HTTP2Frame.reset(stream: 1, 0)).ends == [.failed(.reset)])
     }
 
     @Test("a reply is whole although the server has not let the client send its body", arguments: [false, true])
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// The frames of a server that ends two requests, with the expected ends of their streams.
-    private static let farewells: [(frames: [UInt8], ends: [HTTP2Session.StreamEnd])] = [
+    private static let farewells: [(frames: [UInt8], ends: [TransferEnd])] = [
         (HTTP2Frame.goAway(lastStream: 0), [.refused, .refused]),
         (HTTP2Frame.goAway(lastStream: 1), [.leftOver]),
         // A graceful end: the first GOAWAY covers all streams.
@@ -93,7 +93,7 @@ import Testing
     ]
 
     @Test("a request is left over only while the connection carries another", arguments: farewells)
-    func farewell(frames: [UInt8], ends: [HTTP2Session.StreamEnd]) throws {
+    func farewell(frames: [UInt8], ends: [TransferEnd]) throws {
         let transfers = try [start(), start()]
         #expect(exchange(frames).ends == ends && session.isDraining)
         #expect(transfers.count == 2)
@@ -110,7 +110,7 @@ import Testing
             let reply = try transfer.reply(now: Instant(nanoseconds: 0)).get()
             #expect(reply.headers.count == 0)
         } else {
-            #expect(outcome.error != nil || outcome.ends == [.reset])
+            #expect(outcome.error != nil || outcome.ends == [.failed(.reset)])
         }
     }
 
@@ -146,7 +146,7 @@ import Testing
     func wrongStream(frames: [UInt8]) throws {
         let transfers = try [start(), start()]
         let first = exchange(frames)
-        #expect(first.ends == [.reset] && first.error == nil)
+        #expect(first.ends == [.failed(.reset)] && first.error == nil)
         #expect(exchange(HTTP2Frame.headers(stream: 3) + HTTP2Frame.data(stream: 3, "two")).ends == [.complete])
         #expect(body(transfers[1]) == "two")
     }
@@ -213,7 +213,7 @@ import Testing
             frames += HTTP2Frame.frame(.continuation, stream: 1, [UInt8](repeating: 0x80 | 33, count: 1000))
         }
         let outcome = exchange(frames)
-        #expect(outcome.error != nil || outcome.ends == [.oversized] || session.hasEnded)
+        #expect(outcome.error != nil || outcome.ends == [.failed(.oversized)] || session.hasEnded)
     }
 
     @Test("streams that have ended leave nothing behind")

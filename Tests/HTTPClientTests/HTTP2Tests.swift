@@ -186,22 +186,38 @@ import Testing
         [.awaitRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nplain")]
     }
 
-    @Test("a server without HTTP/2 is asked over HTTP/1.1, and later connections begin with that")
+    @Test("a server without HTTP/2 is asked over HTTP/1.1 on the same connection, and later ones begin with that")
     func withoutHTTP2() throws {
         var plain = identity
         plain.speaksHTTP2 = false
-        let refused: Script = [.startTLS(plain), .hang]
         let asked = [.startTLS(plain)] + plainAnswer
-        try StubServer.with(scripts: [refused, asked + plainAnswer + [.hang], asked + [.hang]]) { server in
+        try StubServer.with(scripts: [asked + plainAnswer + [.hang], asked + [.hang]]) { server in
             let request = try makeRequest(server)
-            for _ in 0..<2 {
+            for isReused in [false, true] {
                 let reply = loop.reply(to: request)
                 #expect(text(reply) == "plain" && reply?.httpVersion == .http1)
+                #expect(reply?.connectionWasReused == isReused)
             }
-            #expect(server.acceptedConnections == 2)
+            #expect(server.acceptedConnections == 1)
             loop.client.renewConnections(now: loop.now)
-            #expect(text(loop.reply(to: request)) == "plain")
-            #expect(server.acceptedConnections == 3)
+            let ids = [loop.start(request), loop.start(request)]
+            #expect(loop.client.connections.open == 2, "neither waits for the protocol of the other's connection")
+            loop.run { ids.allSatisfy { loop.results[$0] != nil } }
+            #expect(ids.allSatisfy { text(loop.reply($0)) == "plain" } && server.acceptedConnections == 3)
+        }
+    }
+
+    @Test("requests that wait for the protocol get connections of their own if it is HTTP/1.1")
+    func manyWithoutHTTP2() throws {
+        var plain = identity
+        plain.speaksHTTP2 = false
+        try StubServer.with([.startTLS(plain)] + plainAnswer + [.hang]) { server in
+            let request = try makeRequest(server)
+            let ids = (0..<5).map { _ in loop.start(request) }
+            #expect(loop.client.connections.open == 1)
+            loop.run { ids.allSatisfy { loop.results[$0] != nil } }
+            #expect(ids.allSatisfy { text(loop.reply($0)) == "plain" && loop.reply($0)?.newConnections == 1 })
+            #expect(server.acceptedConnections == 5)
         }
     }
 
@@ -214,9 +230,11 @@ import Testing
                 .awaitFrame(.headers, stream: 1), .sendBytes(HTTP2Frame.reset(stream: 1, HTTP2Frame.http11Required)),
                 .hang,
             ]
-        try StubServer.with(scripts: [wanting, [.startTLS(plain)] + plainAnswer + [.hang]]) { server in
+        try StubServer.with(scripts: [wanting, [.startTLS(plain)] + plainAnswer + plainAnswer + [.hang]]) { server in
             let request = try makeRequest(server)
             #expect(text(loop.reply(to: request)) == "plain")
+            #expect(text(loop.reply(to: request)) == "plain" && server.acceptedConnections == 2)
+            #expect(loop.client.connections.open == 1)
         }
     }
 

@@ -74,11 +74,15 @@ enum Command {
         precondition(status == 0, "\(program) \(arguments) ended with \(status)")
     }
 
-    static func start(_ program: String, _ arguments: [String], inheriting listener: Int32? = nil) -> pid_t {
+    /// - Parameter output: the file for the program's standard output.
+    static func start(
+        _ program: String, _ arguments: [String], inheriting listener: Int32? = nil, output: String? = nil
+    ) -> pid_t {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        if let output { unsafe posix_spawn_file_actions_addopen(&actions, 1, output, O_CREAT | O_WRONLY, 0o600) }
         if let listener { unsafe posix_spawn_file_actions_adddup2(&actions, listener, 3) }
         var process: pid_t = 0
         let words = unsafe ([program] + arguments).map { unsafe strdup($0) } + [nil]

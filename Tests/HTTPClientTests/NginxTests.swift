@@ -1,5 +1,6 @@
 // TLS, identities, HTTP/2 and reuse, against a real nginx.
 
+import Crypto
 import DNSWire
 import HTTPClient
 import LinuxIO
@@ -95,7 +96,7 @@ import Testing
     func noSharingAcrossIdentities() throws {
         let right = try makeRequest()
         #expect(loop.reply(to: right)?.status == 200)
-        // The request equals the good one in all fields that libcurl compares, and the good connection is open.
+        // The request differs from the good one in the verified name alone, and the good connection is open.
         #expect(isRefusedAsTLS(try makeRequest(verifyName: "two.example"), because: "hostname mismatch"))
         let accepted = try makeRequest(host: "two.example", sni: "one.example", verifyName: "one.example")
         #expect(loop.reply(to: accepted)?.connectionWasReused == false)
@@ -151,7 +152,7 @@ import Testing
         #expect(reply.handshakeTime < reply.totalTime)
         let certificate = try #require(reply.certificate)
         #expect(certificate.subject == "CN = one.example")
-        #expect(certificate.issuer == "CN = Test CA" && certificate.notAfter.hasSuffix(" GMT"))
+        #expect(certificate.issuer == "CN = Test CA" && certificate.notBefore < certificate.notAfter)
         let reused = try #require(loop.reply(to: request))
         #expect(reused.connectTime == .zero && reused.handshakeTime == .zero && reused.certificate == nil)
         request = request.with(needsOwnConnection: true, wantsCertificate: false)

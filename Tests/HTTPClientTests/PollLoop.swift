@@ -50,7 +50,7 @@ final class PollLoop {
 
     var now: Instant { Clock.now().advanced(by: ahead) }
 
-    /// Moves the client's clock forward; libcurl reads the real one.
+    /// Moves the client's clock forward.
     func skip(_ time: Duration) {
         ahead += time
         client.timePassed(now: now)
@@ -135,10 +135,8 @@ final class PollLoop {
         }
         _ = unsafe poll(&polled, nfds_t(polled.count), bounded)
         for entry in polled where entry.revents != 0 {
-            let has = { (events: Int32) in Int32(entry.revents) & events != 0 }
-            if has(POLLIN) { readings += 1 }
-            client.socketReady(
-                entry.fd, readable: has(POLLIN | POLLHUP), writable: has(POLLOUT), failed: has(POLLERR), now: now)
+            if Int32(entry.revents) & POLLIN != 0 { readings += 1 }
+            client.socketReady(entry.fd, now: now)
         }
         client.timePassed(now: now)
         collect()
@@ -146,10 +144,10 @@ final class PollLoop {
 }
 
 enum Process {
-    /// Prepares the process as the daemon does before its first thread.
+    /// Prepares the process for servers that write to connections which the client has closed.
     static let isPrepared: Bool = {
         signal(SIGPIPE, SIG_IGN)
-        return (try? HTTPClient.prepareProcess()) != nil
+        return true
     }()
 }
 

@@ -30,7 +30,7 @@ import Testing
         TransferRequest(
             HTTPRequest(
                 method: body == nil ? .get : .post, url: "/", headers: HTTPHeaders([.init("Expect", "")]),
-                body: body ?? []), to: endpoint, timeout: .seconds(60), connectTimeout: .seconds(60),
+                body: body ?? []), to: endpoint, timeout: .seconds(90), connectTimeout: .seconds(90),
             stallTimeout: SilenceTests.stall, silenceTimeout: SilenceTests.silence, deadPathTimeout: deadPath,
             unacknowledgedAfter: notice, elsewhere: elsewhere)
     }

@@ -1,6 +1,6 @@
 // One connection of a stub server, plain or with TLS. One thread uses it.
 
-import CCurl
+import COpenSSL
 import Glibc
 
 @safe final class Stream {
@@ -29,6 +29,8 @@ import Glibc
         unsafe session = SSL_new(context)
         return unsafe SSL_set_fd(session, descriptor) == 1 && SSL_accept(session) == 1
     }
+
+    func endTLS() { _ = unsafe SSL_shutdown(session) }
 
     private static func chooseHTTP2(_ context: OpaquePointer) {
         unsafe SSL_CTX_set_alpn_select_cb(

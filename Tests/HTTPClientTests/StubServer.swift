@@ -21,6 +21,10 @@ final class StubServer: Sendable {
         case hang
         /// Relays bytes to and from a loopback port until either side closes.
         case relay(UInt16)
+        /// Reads a request for "/N" and sends the reply of this index.
+        case replyByNumber([[UInt8]])
+        /// Ends TLS in order (close_notify).
+        case endTLS
         /// Starts TLS, with HTTP/2 if the client offers it.
         case startTLS(TLSIdentity)
         /// Drops all further segments from the client without an acknowledgement, as behind a NAT that has forgotten
@@ -139,6 +143,11 @@ final class StubServer: Sendable {
             case .hold: held.read()
             case .hang: while !stream.receive().isEmpty {}
             case .relay(let port): Sockets.relay(stream.descriptor, to: port)
+            case .replyByNumber(let replies):
+                let request = stream.receive { String(decoding: $0, as: UTF8.self).contains("\r\n\r\n") } ?? []
+                let target = String(decoding: request, as: UTF8.self).split(separator: " ").dropFirst().first ?? ""
+                if let number = Int(target.dropFirst()) { stream.send(replies[number]) }
+            case .endTLS: stream.endTLS()
             case .startTLS(let identity): guard stream.startTLS(identity) else { return }
             case .vanish: Sockets.dropArriving(stream.descriptor)
             case .reappear: Sockets.takeArriving(stream.descriptor)

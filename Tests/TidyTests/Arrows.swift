@@ -38,8 +38,7 @@ enum Arrows {
         // Crypto: dialects sign and encrypt. Settings: a dialect is made of a provider's settings.
         "HTTPDNS": ["Crypto", "DNSWire", "Glibc", "JSON", "Settings"],
         "Crypto": ["COpenSSL", "Synchronization"],
-        // CCurl has OpenSSL's headers and zlib: a certificate is verified for another name in libcurl's SSL_CTX hook.
-        "HTTPClient": ["CCurl", "CNghttp2", "Crypto", "DNSWire", "LinuxIO"],
+        "HTTPClient": ["CNghttp2", "CZlib", "Crypto", "DNSWire", "Glibc", "LinuxIO"],
         // DNSWire: a Host header must be an address or localhost. LinuxIO: operators share connections as at the
         // control socket.
         "HTTPServer": ["CMicrohttpd", "DNSWire", "Glibc", "LinuxIO"],

@@ -9,7 +9,7 @@ struct Layers {
     /// The largest circle of files in each module that has one. A figure may only fall: a change that makes a circle
     /// smaller writes the new figure here.
     static let largestCircles = [
-        "DNSWire": 2, "Daemon": 3, "HTTPClient": 3, "HTTPDNS": 2, "LinuxIO": 2, "Resolver": 3, "Serving": 2,
+        "DNSWire": 2, "Daemon": 3, "HTTPClient": 2, "HTTPDNS": 2, "LinuxIO": 2, "Resolver": 3, "Serving": 2,
         "Upstreams": 3, "httpdns-lab": 2, "httpdnsd-nftset": 2,
     ]
 

@@ -2,7 +2,7 @@
 // labelled with their names in the settings; "system" cannot be a provider's name.
 
 // Omitted: the budget that remains, because its bucket refills continuously (`over-budget` is a state); connection
-// resets, which libcurl does not tell from other ends (`provider_retries` counts their cost).
+// resets (`provider_retries` counts their cost).
 
 extension StatsReport {
     package static let durationMetric: MetricFamily<Self> = .histogram(

@@ -2,6 +2,7 @@
 // certificate, names per request and whether idle connections last. The resolver uses none of the results.
 
 import Control
+import Crypto
 import DNSWire
 import HTTPClient
 import HTTPDNS
@@ -178,7 +179,9 @@ extension ProviderTestStep {
         }
         connectionWasReused = transfer.connectionWasReused
         httpVersion = transfer.httpVersion == .http2 ? "2" : "1.1"
-        certificate = transfer.certificate.map { "\($0.subject), by \($0.issuer), until \($0.notAfter)" }
+        certificate = transfer.certificate.map {
+            "\($0.subject), by \($0.issuer), until \(LineFormat.day(secondsSince1970: $0.notAfter))"
+        }
         var summaries: [String] = []
         for answer in answers {
             switch answer {

@@ -48,7 +48,6 @@ final class Daemon {
             SignalWatch.ignoreBrokenPipes()
             // Stop signals keep their default action during startup, which may hang.
             signals = try SignalWatch([StopSignal.reload])
-            try HTTPClient.prepareProcess()
             let (loop, outbox) = (try EventLoop(), Outbox())
             let entropy = SystemEntropy()
             let cache = AnswerCache(limitBytes: settings.cache.sizeBytes, seed: (entropy.next(), entropy.next()))

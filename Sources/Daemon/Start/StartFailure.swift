@@ -1,9 +1,7 @@
 // Reason for a failed start, as text for the operator.
 
 import DNSWire
-import HTTPClient
 import LinuxIO
-import Upstreams
 
 struct StartFailure: Error {
     let text: String
@@ -17,7 +15,6 @@ struct StartFailure: Error {
         switch error {
         case let failure as PortBinding.Failure: text = failure.description
         case let failure as StartFailure: text = failure.text
-        case let failure as TransferFailure: text = "libcurl does not start: \(failure.description)"
         default: text = "\(error)"
         }
     }

@@ -8,21 +8,9 @@ import DNSWire
 /// and SETTINGS, keeps the windows open, and waits while the server allows no more streams. Flow control works per
 /// stream: a reply beyond its bound ends its stream only.
 @safe final class HTTP2Session {
-    enum StreamEnd: Equatable {
-        case complete
-        /// The server has not processed the request; it can be sent again (RFC 9113 section 8.7).
-        case refused
-        /// The request was refused, but the connection still carries an earlier one.
-        case leftOver
-        /// The server wants this request over HTTP/1.1.
-        case wantsHTTP1
-        case reset
-        case oversized
-    }
-
     struct Ended {
         let transfer: Transfer
-        let end: StreamEnd
+        let end: TransferEnd
     }
 
     /// The largest window. The windows and `TransferReply.maxBodyBytes` bound each stream, and all data is read at
@@ -52,7 +40,7 @@ import DNSWire
     private var heading: Transfer?
 
     /// - Parameter maxStreams: the number of streams that the server allows until its SETTINGS arrive; at least 1.
-    init(maxStreams: Int = TLSClient.usualStreams) throws(TransferFailure) {
+    init(maxStreams: Int = Dialer.usualStreams) throws(TransferFailure) {
         var made: OpaquePointer?
         let callbacks = try unsafe HTTP2Session.callbacks()
         defer { unsafe nghttp2_session_callbacks_del(callbacks) }
@@ -155,11 +143,11 @@ import DNSWire
         return taken < 0 ? unsafe String(cString: nghttp2_strerror(Int32(taken))) : nil
     }
 
-    /// Appends the next frames to send; more than `TLSClient.recordBytes` only by the last frame.
+    /// Appends the next frames to send; more than `Dialer.recordBytes` only by the last frame.
     ///
     /// - Returns: libnghttp2's text of a failure; nil otherwise.
     func appendOutput(to bytes: inout [UInt8]) -> String? {
-        while bytes.count < TLSClient.recordBytes {
+        while bytes.count < Dialer.recordBytes {
             var frame: UnsafePointer<UInt8>?
             let count = unsafe nghttp2_session_mem_send(session, &frame)
             guard count >= 0 else { return unsafe String(cString: nghttp2_strerror(Int32(count))) }
@@ -188,7 +176,7 @@ import DNSWire
         if heading === transfer { heading = nil }
     }
 
-    private func end(_ transfer: Transfer, _ end: StreamEnd) {
+    private func end(_ transfer: Transfer, _ end: TransferEnd) {
         release(transfer)
         ended.append(Ended(transfer: transfer, end: end))
     }
@@ -217,7 +205,9 @@ extension HTTP2Session {
         unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
             (session, _, id, bytes, count, _) in
             guard let transfer = unsafe HTTP2Session.transfer(session, id) else { return 0 }
-            guard unsafe !transfer.received(body: UnsafeRawBufferPointer(start: bytes, count: count)) else { return 0 }
+            guard unsafe !transfer.received(body: UnsafeBufferPointer(start: bytes, count: count).span) else {
+                return 0
+            }
             _ = unsafe nghttp2_submit_rst_stream(
                 session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, NGHTTP2_CANCEL.rawValue)
             return 0
@@ -267,22 +257,22 @@ extension HTTP2Session {
 
     private func closed(_ transfer: Transfer, _ id: Int32, _ code: UInt32) {
         switch code {
-        case _ where transfer.isOversized: end(transfer, .oversized)
+        case _ where transfer.isOversized: end(transfer, .failed(.oversized))
         case NGHTTP2_NO_ERROR.rawValue:
             // A server may also reset a stream without an error.
-            end(transfer, transfer.isWhole ? .complete : .reset)
+            end(transfer, transfer.isWhole ? .complete : .failed(.reset))
         case NGHTTP2_REFUSED_STREAM.rawValue:
             // Above its limit, a server refuses the requests that were sent before the limit was known.
             if openStreams <= maxStreams { hasRefusedStream = true }
             end(transfer, refusal(of: id))
         case NGHTTP2_HTTP_1_1_REQUIRED.rawValue: end(transfer, .wantsHTTP1)
-        default: end(transfer, .reset)
+        default: end(transfer, .failed(.reset))
         }
     }
 
     /// Returns how a refused stream ends. A stream that the server calls processed and then refuses must count, or it
     /// would be sent without end.
-    private func refusal(of id: Int32) -> StreamEnd {
+    private func refusal(of id: Int32) -> TransferEnd {
         guard let last = lastProcessedStream, last > 0, id > last else { return .refused }
         return .leftOver
     }

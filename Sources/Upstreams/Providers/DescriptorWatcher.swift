@@ -1,4 +1,4 @@
-// Registers libcurl's sockets with the event loop and passes their readiness to the HTTP client.
+// Registers the HTTP client's sockets with the event loop and passes their readiness to it.
 
 import HTTPClient
 package import LinuxIO
@@ -6,7 +6,7 @@ package import LinuxIO
 final class DescriptorWatcher {
     private let loop: EventLoop
     private var registrations: [Int32: EventLoop.Registration] = [:]
-    var onReady: (Int32, Readiness) -> Void = { _, _ in }
+    var onReady: (Int32) -> Void = { _ in }
 
     init(_ loop: EventLoop) {
         self.loop = loop
@@ -26,8 +26,8 @@ final class DescriptorWatcher {
         if let registration = registrations[descriptor] {
             try? loop.change(registration, to: interest)
         } else {
-            registrations[descriptor] = try? loop.watch(descriptor, for: interest) { [unowned self] readiness in
-                onReady(descriptor, readiness)
+            registrations[descriptor] = try? loop.watch(descriptor, for: interest) { [unowned self] _ in
+                onReady(descriptor)
             }
         }
     }
@@ -40,10 +40,6 @@ extension HTTPClient {
     package convenience init(on loop: EventLoop, _ timer: PartTimer) {
         let watcher = DescriptorWatcher(loop)
         self.init(interest: watcher.update, timer: timer)
-        watcher.onReady = { [unowned self] descriptor, readiness in
-            socketReady(
-                descriptor, readable: readiness.contains(.readable), writable: readiness.contains(.writable),
-                failed: readiness.contains(.failed) || readiness.contains(.hangUp), now: Clock.now())
-        }
+        watcher.onReady = { [unowned self] in socketReady($0, now: Clock.now()) }
     }
 }

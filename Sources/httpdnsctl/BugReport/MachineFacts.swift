@@ -7,7 +7,7 @@ import LinuxIO
 enum MachineFacts {
     /// Packages of Debian 12 and 13 whose code runs in the programs.
     private static let packages = [
-        "httpdnsd", "libc6", "libssl3", "libssl3t64", "libcurl4", "libcurl4t64", "libnghttp2-14", "libsqlite3-0",
+        "httpdnsd", "libc6", "libssl3", "libssl3t64", "libnghttp2-14", "zlib1g", "libsqlite3-0",
         "libmicrohttpd12", "libmicrohttpd12t64", "libseccomp2", "libidn2-0", "libhiredis0.14", "libhiredis1.1.0",
         "libpsl5", "libpsl5t64", "libsystemd0", "systemd",
     ]

@@ -23,8 +23,7 @@ from wire import NOERROR, Datagrams, ask_all
 TRUTH = "192.0.2.99"
 # The longest wait: the hedge is sent after 0.8 s at the latest, and a second is left for its answer.
 PATIENCE = 1.8
-# The limit of memory growth. A handle of libcurl with TLS stays, and malloc keeps pages: about 2.6 MiB after the first
-# faults, and then no more.
+# The limit of memory growth: malloc keeps pages after the first faults.
 MOST_GROWTH = 4 << 20
 
 

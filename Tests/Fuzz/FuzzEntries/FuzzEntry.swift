@@ -9,7 +9,8 @@ package struct FuzzEntry: Sendable {
     package let run: @Sendable ([UInt8]) -> Void
 
     package static let all = [
-        flightFile, json, kernelNews, localNames, query, setMessage, storedAnswer, tlsFlight, upstreamReply,
+        flightFile, httpReply, json, kernelNews, localNames, query, setMessage, storedAnswer, tlsFlight,
+        upstreamReply,
     ]
 
     /// The entry that the environment variable names, for a program that runs one of them.

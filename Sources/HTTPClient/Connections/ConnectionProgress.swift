@@ -1,7 +1,7 @@
-// Bytes sent, acknowledged and received on a TCP connection, from TCP_INFO.
+// Bytes sent, acknowledged and received on a TCP connection.
 
-import CCurl
 import DNSWire
+import LinuxIO
 
 // Missing acknowledgements mean silence. With a short timeout instead of them, each slow server would cost a second
 // request. HTTP/1.1 has no means to ask whether a connection still works.
@@ -15,16 +15,12 @@ struct ConnectionProgress {
     /// Linux delays an acknowledgement by 40 ms and a clock tick if it has no data to send with it.
     private static let delayedAcknowledgement: Duration = .milliseconds(60)
 
-    /// Returns nil if the descriptor is not a connected TCP socket.
-    init?(_ descriptor: Int32) {
-        var progress = ccurl_tcp_progress()
-        guard unsafe ccurl_read_progress(descriptor, &progress) != 0 else { return nil }
-        (sent, acknowledged, received) = (progress.sent, progress.acknowledged, progress.received)
-        isEstablished = progress.is_established != 0
-        let roundTrip = Duration.microseconds(Int64(progress.round_trip))
+    init(_ tcp: TCPProgress) {
+        (sent, acknowledged, received) = (tcp.sent, tcp.acknowledged, tcp.received)
+        isEstablished = tcp.isEstablished
         // RFC 6298 section 2.3 with a larger minimum: a repeated request costs less than a late one.
-        let variation = Duration.microseconds(4 * Int64(progress.round_trip_variation))
-        usualAcknowledgement = roundTrip + max(variation, roundTrip, ConnectionProgress.delayedAcknowledgement)
+        let slack = max(tcp.roundTripVariation * 4, tcp.roundTrip, ConnectionProgress.delayedAcknowledgement)
+        usualAcknowledgement = tcp.roundTrip + slack
     }
 
     var isAcknowledged: Bool { isEstablished && acknowledged == sent }

@@ -1,0 +1,29 @@
+// The state of one connection as its requests see it.
+
+import Crypto
+import DNSWire
+import LinuxIO
+
+final class ConnectionState {
+    /// The socket; nil: closed.
+    var socket: StreamSocket?
+    /// The local port; 0 until TCP is connected.
+    var localPort = 0
+    /// When TCP was connected, to the proxy if there is one; nil until then.
+    var connectedAt: Instant?
+    /// When the connection could carry its first request; nil until then.
+    var openedAt: Instant?
+    /// True from `openedAt` until the connection ends.
+    var isOpen = false
+    var isSecure = false
+    /// The protocol of an open connection.
+    var httpVersion = TransferReply.HTTPVersion.http1
+    /// The certificate that the server presented in a full handshake, if the first request wants it.
+    var certificate: PeerCertificate?
+
+    /// The progress of the connection; nil until TCP is connected, and after its end.
+    var progress: ConnectionProgress? {
+        guard let progress = socket?.progress else { return nil }
+        return ConnectionProgress(progress)
+    }
+}
