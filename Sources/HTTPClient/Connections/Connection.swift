@@ -10,7 +10,7 @@ import DNSWire
 import LinuxIO
 
 final class Connection {
-    enum Phase: Equatable {
+    enum Phase {
         case connecting, tunnelling, handshaking, open
         /// The connection is closed; each transfer that is still here ends with this failure.
         case ended(TransferFailure)

@@ -1,10 +1,10 @@
 // Asks a proxy for a connection to the endpoint: CONNECT (RFC 9110 section 9.3.6) or SOCKS version 5 (RFC 1928, RFC
 // 1929). Bytes in, bytes out; no socket and no clock. The proxy gets an address, never a name.
 
-import DNSWire
+package import DNSWire
 
-struct ProxyTunnel {
-    enum Progress: Equatable {
+package struct ProxyTunnel {
+    package enum Progress: Equatable {
         /// More bytes are needed, or `takeOutput` has some to send.
         case underWay
         /// The following bytes come from the endpoint.
@@ -32,7 +32,7 @@ struct ProxyTunnel {
     private var pending: [UInt8] = []
 
     /// Begins the conversation; `takeOutput` has the first bytes to send.
-    init(to target: SocketAddress, through proxy: HTTPProxy) {
+    package init(to target: SocketAddress, through proxy: HTTPProxy) {
         (self.target, self.proxy) = (target, proxy)
         switch proxy.kind {
         case .connect:
@@ -46,12 +46,12 @@ struct ProxyTunnel {
     }
 
     /// Returns the bytes to send to the proxy now.
-    mutating func takeOutput() -> [UInt8] { exchange(&output, with: []) }
+    package mutating func takeOutput() -> [UInt8] { exchange(&output, with: []) }
 
     /// Processes bytes from `start` on.
     ///
     /// - Parameter start: advanced over the processed bytes.
-    mutating func receive(_ bytes: Span<UInt8>, from start: inout Int) -> Progress {
+    package mutating func receive(_ bytes: Span<UInt8>, from start: inout Int) -> Progress {
         while true {
             let progress: Progress
             switch step {

@@ -26,8 +26,8 @@ BASE_PACKAGES = ("systemd", "systemd-sysv", "dbus", "iproute2", "ca-certificates
 SUITE = "bookworm"
 
 # The packages that the programs are linked with, so that a package can be installed without a network.
-PROGRAM_PACKAGES = ("libhiredis0.14", "libidn2-0", "libmicrohttpd12", "libnghttp2-14", "libpsl5", "libseccomp2", "libsqlite3-0",
-                    "libssl3", "libstdc++6", "publicsuffix", "zlib1g")
+PROGRAM_PACKAGES = ("libhiredis0.14", "libidn2-0", "libmicrohttpd12", "libnghttp2-14", "libpsl5", "libseccomp2",
+                    "libsqlite3-0", "libssl3", "libstdc++6", "publicsuffix", "zlib1g")
 
 # Paths that a comparison of a machine's disk leaves out: databases and logs of dpkg, of the journal and of users (the
 # file before the last change), and the seed of random numbers.

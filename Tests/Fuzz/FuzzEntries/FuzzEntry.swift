@@ -9,7 +9,7 @@ package struct FuzzEntry: Sendable {
     package let run: @Sendable ([UInt8]) -> Void
 
     package static let all = [
-        flightFile, httpReply, json, kernelNews, localNames, query, setMessage, storedAnswer, tlsFlight,
+        flightFile, httpReply, json, kernelNews, localNames, proxyReply, query, setMessage, storedAnswer, tlsFlight,
         upstreamReply,
     ]
 
