@@ -34,6 +34,8 @@ import Testing
         }
         if endsConnection, reply.end == .open, reader.receivedEnd() { reply.end = .complete }
         reply.keepsConnection = reader.keepsConnection
+        // What is no status line may be refused before its end.
+        if reply.failure != nil { reply.byteCount = 0 }
         return reply
     }
 
@@ -129,6 +131,12 @@ import Testing
         ])
     func noStatus(line: String) {
         #expect(read(line + "\r\nContent-Length: 0\r\n\r\n").failure == "garbage")
+    }
+
+    @Test("what cannot become a status line is garbage before the line ends")
+    func otherProtocol() {
+        for text in ["x", "SSH-2.0", "HTTP/2", "\0\u{1}\0"] { #expect(read(text).failure == "garbage") }
+        for text in ["H", "HTTP/1.", "HTTP/1.1 200 O"] { #expect(read(text).end == .open) }
     }
 
     @Test(

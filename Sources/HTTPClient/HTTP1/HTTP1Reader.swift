@@ -93,7 +93,7 @@ package struct HTTP1Reader {
         while true {
             switch state {
             case .statusLine, .fields, .trailers:
-                guard let line = line(in: bytes, from: &start) else { return interrupted }
+                guard let line = line(in: bytes, from: &start) else { return takeBeginning() }
                 if let event = take(line, in: bytes) { return event }
             case .dataOfLength(let left):
                 guard left <= TransferReply.maxBodyBytes else { return fail(.oversized) }
@@ -127,8 +127,14 @@ package struct HTTP1Reader {
         return true
     }
 
-    private var interrupted: Event {
-        if case .failed(let failure) = state { .failed(failure) } else { .needsMore }
+    /// Returns the event of a line that has not ended. Another protocol need not have lines.
+    private mutating func takeBeginning() -> Event {
+        switch state {
+        case .failed(let failure): return .failed(failure)
+        case .statusLine where !HTTP1Reader.version.utf8.starts(with: held.prefix(HTTP1Reader.version.utf8.count)):
+            return failStatus()
+        default: return .needsMore
+        }
     }
 
     private mutating func fail(_ failure: TransferFailure) -> Event {
@@ -191,12 +197,16 @@ package struct HTTP1Reader {
         return line.range.isEmpty ? takeEndOfFields() : takeField(text, line)
     }
 
+    private static let version = "HTTP/1."
+
+    private mutating func failStatus() -> Event { fail("no status line of HTTP/1.1") }
+
     /// Reads "HTTP/1.1 200 OK" (section 4). The last space and the reason may be absent.
     private mutating func takeStatus(_ line: Span<UInt8>) -> Event? {
-        let version = "HTTP/1.".utf8.span
+        let version = HTTP1Reader.version.utf8.span
         guard line.count >= 12, version.indices.allSatisfy({ line[$0] == version[$0] }), line[7].isDigit,
             line[8] == 0x20, line[9].isDigit, line[10].isDigit, line[11].isDigit, line.count == 12 || line[12] == 0x20
-        else { return fail("no status line of HTTP/1.1") }
+        else { return failStatus() }
         status = line.extracting(9..<12).indices.reduce(0) { 10 * $0 + Int(line[9 + $1] - UInt8(ascii: "0")) }
         isHTTP10 = line[7] == UInt8(ascii: "0")
         (length, isChunked, mayClose, mayKeep, fieldCount) = (nil, false, false, false, 0)

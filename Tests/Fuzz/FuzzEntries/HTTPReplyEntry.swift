@@ -28,6 +28,8 @@ private struct HeardReply: Equatable {
             byteCount += start
         }
         if end == nil, reader.receivedEnd() { end = .complete }
+        // What is no status line may be refused before its end.
+        if case .failed = end { byteCount = 0 }
         keepsConnection = reader.keepsConnection
     }
 
