@@ -270,12 +270,13 @@ final class ConnectionSet {
     /// Ends and moves the transfers of a connection after its state may have changed.
     private func settle(_ connection: Connection, now: Instant) {
         connection.takeEnded { conclude($0, $1, now: now) }
-        switch connection.phase {
-        case .connecting, .tunnelling, .handshaking: if connection.transfers.isEmpty { close(connection) }
-        case .open: settleOpen(connection, now: now)
-        case .ended:
+        if connection.isOpen {
+            settleOpen(connection, now: now)
+        } else if case .ended(let failure) = connection.phase {
             remove(connection)
-            for transfer in connection.transfers { leave(connection, transfer, now: now) }
+            for transfer in connection.transfers { leave(connection, transfer, failure, now: now) }
+        } else if connection.transfers.isEmpty {
+            close(connection)
         }
         if !waiting.isEmpty { placeWaiting(now: now) }
     }
@@ -317,9 +318,9 @@ final class ConnectionSet {
         }
     }
 
-    private func leave(_ connection: Connection, _ transfer: Transfer, now: Instant) {
+    /// Ends the transfer of a connection that has ended with this failure, or starts it again.
+    private func leave(_ connection: Connection, _ transfer: Transfer, _ failure: TransferFailure, now: Instant) {
         connection.cancel(transfer)
-        guard case .ended(let failure) = connection.phase else { preconditionFailure("the connection has ended") }
         if connection.hasNotCarried(transfer) {
             refused(transfer, failure, now: now)
         } else {
