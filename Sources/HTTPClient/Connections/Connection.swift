@@ -187,9 +187,9 @@ final class Connection {
 
     /// Proceeds as far as possible without waiting.
     func proceed(now: Instant) {
-        if isConnecting { connect(now: now) }
+        // A server has nothing to say before it has got something.
+        if isConnecting { connect(now: now) } else { receive(now: now) }
         guard !isConnecting else { return }
-        receive(now: now)
         if !hasEnded { _ = write(now: now) }
         if isOpen { sendOutput(now: now) }
         if case .http2(let session) = session { session.endUnsent(of: transfers) }
