@@ -2,71 +2,68 @@
 
 extension Address {
     package init?(_ text: String) {
-        if text.utf8.contains(UInt8(ascii: ":")) {
-            self.init(v6Text: Substring(text))
-        } else {
-            guard let value = Address.parseV4(Substring(text)) else { return nil }
+        let bytes = text.utf8.span
+        if let value = Address.readV4(bytes) {
             self = .v4(value)
+        } else if let value = Address.readV6(bytes) {
+            self = .v6(high: UInt64(value >> 64), low: UInt64(truncatingIfNeeded: value))
+        } else {
+            return nil
         }
     }
 
-    private init?(v6Text text: Substring) {
-        let halves = Address.splitAtDoubleColon(text)
-        guard let head = Address.groups(halves.head, mayEndInV4: halves.tail == nil) else { return nil }
-        guard let tailText = halves.tail else {
-            guard head.count == 8 else { return nil }
-            self.init(groups: head)
-            return
-        }
-        guard let tail = Address.groups(tailText, mayEndInV4: true), head.count + tail.count <= 7 else { return nil }
-        self.init(groups: head + Array(repeating: 0, count: 8 - head.count - tail.count) + tail)
-    }
-
-    private init(groups: [UInt16]) {
-        self = .v6(
-            high: groups.prefix(4).reduce(0) { $0 << 16 | UInt64($1) },
-            low: groups.suffix(4).reduce(0) { $0 << 16 | UInt64($1) })
-    }
-
-    private static func splitAtDoubleColon(_ text: Substring) -> (head: Substring, tail: Substring?) {
-        var index = text.startIndex
-        while index < text.endIndex {
-            let next = text.index(after: index)
-            if text[index] == ":", next < text.endIndex, text[next] == ":" {
-                return (text[..<index], text[text.index(after: next)...])
+    private static func readV4(_ text: Span<UInt8>) -> UInt32? {
+        var (value, at): (UInt32, Int) = (0, 0)
+        for part in 0..<4 {
+            if part > 0 {
+                guard at < text.count, text[at] == UInt8(ascii: ".") else { return nil }
+                at += 1
             }
-            index = next
+            var (start, byte): (Int, UInt32) = (at, 0)
+            while at < text.count, at - start < 3, text[at].isDigit {
+                byte = 10 * byte + UInt32(text[at] - UInt8(ascii: "0"))
+                at += 1
+            }
+            guard at > start, byte <= 0xFF, at - start == 1 || text[start] != UInt8(ascii: "0") else { return nil }
+            value = value << 8 | byte
         }
-        return (text, nil)
+        return at == text.count ? value : nil
     }
 
-    private static func groups(_ text: Substring, mayEndInV4: Bool) -> [UInt16]? {
-        guard !text.isEmpty else { return [] }
-        let parts = text.split(separator: ":", maxSplits: 8, omittingEmptySubsequences: false)
-        var groups: [UInt16] = []
-        for (index, part) in parts.enumerated() {
-            if mayEndInV4, index == parts.count - 1, part.utf8.contains(UInt8(ascii: ".")) {
-                guard let value = parseV4(part) else { return nil }
-                groups += [UInt16(value >> 16), UInt16(truncatingIfNeeded: value)]
-            } else {
-                guard (1...4).contains(part.utf8.count), part.allSatisfy(\.isHexDigit) else { return nil }
-                guard let group = UInt16(part, radix: 16) else { return nil }
-                groups.append(group)
+    /// Reads groups of 16 bits, one "::" among them, and an IPv4 address in place of the last two.
+    private static func readV6(_ text: Span<UInt8>) -> UInt128? {
+        let colon = UInt8(ascii: ":")
+        var (groups, count, at): (UInt128, Int, Int) = (0, 0, 0)
+        // The number of groups before "::".
+        var headCount: Int?
+        if text.count >= 2, text[0] == colon, text[1] == colon { (headCount, at) = (0, 2) }
+        while at < text.count {
+            let start = at
+            var group: UInt128 = 0
+            while at < text.count, at - start < 4, let digit = text[at].hexValue {
+                group = group << 4 | UInt128(digit)
+                at += 1
+            }
+            if at < text.count, text[at] == UInt8(ascii: ".") {
+                guard let last = readV4(text.extracting(start...)) else { return nil }
+                (groups, count, at) = (groups << 32 | UInt128(last), count + 2, text.count)
+                break
+            }
+            guard at > start, count < 8 else { return nil }
+            (groups, count) = (groups << 16 | group, count + 1)
+            guard at < text.count else { break }
+            guard text[at] == colon, at + 1 < text.count else { return nil }
+            at += 1
+            if text[at] == colon {
+                guard headCount == nil else { return nil }
+                (headCount, at) = (count, at + 1)
             }
         }
-        return groups.count <= 8 ? groups : nil
-    }
-
-    private static func parseV4(_ text: Substring) -> UInt32? {
-        let parts = text.split(separator: ".", maxSplits: 4, omittingEmptySubsequences: false)
-        guard parts.count == 4 else { return nil }
-        var value: UInt32 = 0
-        for part in parts {
-            guard (1...3).contains(part.utf8.count), part.utf8.allSatisfy(\.isDigit) else { return nil }
-            guard part.utf8.count == 1 || part.utf8.first != 48, let byte = UInt8(part) else { return nil }
-            value = value << 8 | UInt32(byte)
-        }
-        return value
+        guard let headCount else { return count == 8 ? groups : nil }
+        guard count <= 7 else { return nil }
+        let tailBits = 16 * (count - headCount)
+        let head = groups >> tailBits
+        return head << (128 - 16 * headCount) | (groups - head << tailBits)
     }
 }
 

@@ -233,6 +233,16 @@ extension UInt8 {
 
     @inlinable
     package var isDigit: Bool { self >= 0x30 && self <= 0x39 }
+
+    /// The value of a hexadecimal digit; nil for other characters.
+    package var hexValue: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
 }
 
 /// An order that is the same in every process, for results that come out of a table. It is not the canonical order of

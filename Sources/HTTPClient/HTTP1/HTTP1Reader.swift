@@ -324,7 +324,7 @@ package struct HTTP1Reader {
         awaitsLF = false
         switch (state, byte) {
         case (.chunkSize(let size, let count), _):
-            guard let digit = byte.hexDigit else {
+            guard let digit = byte.hexValue else {
                 guard count > 0 else { return .garbage("a chunk without a size") }
                 state = .chunkExtensions(size)
                 return takeAfterSize(byte, size)
@@ -356,15 +356,6 @@ package struct HTTP1Reader {
 
 extension UInt8 {
     fileprivate var isBlank: Bool { self == 0x20 || self == 0x09 }
-
-    fileprivate var hexDigit: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
 
     /// True for a character of a token (RFC 9110 section 5.6.2). The constants have a bit for each character, from "!"
     /// to "9" and from "A" to "~".

@@ -1,5 +1,7 @@
 // Hexadecimal text, used for Tencent's ciphertext and the vendors' signatures.
 
+import DNSWire
+
 package enum Hex {
     private static let digits = Array("0123456789abcdef".utf8)
 
@@ -19,17 +21,5 @@ package enum Hex {
             bytes.append(high << 4 | low)
         }
         return bytes
-    }
-}
-
-extension UInt8 {
-    /// The value of a hexadecimal digit; nil for other characters.
-    var hexValue: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }

@@ -1,6 +1,7 @@
 // Addresses and prefixes as text: accepted text, refused text, and output by RFC 5952.
 
 import DNSWire
+import Glibc
 import TestSupport
 import Testing
 
@@ -46,6 +47,34 @@ struct AddressTests {
                 #expect(Address(bytes: address.bytes) == address)
             }
         }
+    }
+
+    @Test("of changed texts, the same are addresses as for the C library, and the same ones")
+    func changedTexts() {
+        var random = SeededRandom(seed: 9)
+        let alphabet = Array("0123456789abcdefABCDEFg.::".utf8)
+        for text in ["192.0.2.1", "2001:db8::1:20", "1:2:3:4:5:6:7:8", "::ffff:192.0.2.1", "1::"] {
+            for round in 0..<4_000 {
+                var changed = Array(text.utf8)
+                for _ in 0..<Int.random(in: 1...2, using: &random) {
+                    let place = Int.random(in: changed.indices, using: &random)
+                    let letter = alphabet.randomElement(using: &random) ?? 0
+                    changed.insert(letter, at: place)
+                    if Bool.random(using: &random) { changed.remove(at: place + 1) }
+                }
+                let written = String(decoding: changed, as: UTF8.self)
+                #expect(Address(written)?.bytes == libraryBytes(written), "seed 9, round \(round): \(written)")
+            }
+        }
+    }
+
+    /// The bytes of the address by inet_pton(3); nil if the text is none.
+    private func libraryBytes(_ text: String) -> [UInt8]? {
+        for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
+            var bytes = [UInt8](repeating: 0, count: count)
+            if unsafe inet_pton(family, text, &bytes) == 1 { return bytes }
+        }
+        return nil
     }
 
     @Test("four or sixteen bytes are an address, any other number is none")
