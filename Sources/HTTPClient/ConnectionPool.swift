@@ -27,7 +27,7 @@ final class ConnectionPool {
     let endpoint: HTTPEndpoint
     private let interest: InterestHandler
     private var current: ConnectionSet?
-    /// What the connections share; nil while the pool is dormant.
+    /// Shared by the connections; nil while the pool is dormant.
     private var dialer: Dialer?
     /// The resumption of the last `dialer`.
     private var resumption = Resumption.nothing

@@ -7,7 +7,7 @@ final class Exchange {
     /// dialling -> connecting -> sent -> acknowledged -> slow -> stuck -> retried
     ///                       `-> unmonitored
     enum Stage {
-        /// The request is not sent yet, or its connection is not known yet.
+        /// The request is not sent yet.
         case dialling
         /// The stage after `dialling`: the peer's kernel has acknowledged the connection.
         case connecting

@@ -6,8 +6,8 @@ package import DNSWire
 package import LinuxIO
 
 package final class HTTPClient {
-    /// Bound of the upstream queries in flight; further requests fail as `busy`. A reply has
-    /// up to 80 KiB. The worst case is 80 MiB, or twice that while every request is retried.
+    /// Bound of the upstream queries in flight; further requests fail as `busy`. A reply has up to 80 KiB. The worst
+    /// case is 80 MiB, or twice that while every request is retried.
     package static let maxTransfers = 1024
     /// Twice the number of endpoints of a large configuration. Above this number, a pool without connections is
     /// removed.

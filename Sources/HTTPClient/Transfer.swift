@@ -75,7 +75,7 @@ final class Transfer {
     /// Records that the connection has sent a part of the request, or all of it.
     func noteSent(_ progress: ConnectionProgress, isWhole: Bool) { (sentAt, isWhollySent) = (progress, isWhole) }
 
-    /// Returns the next bytes of the body for an HTTP/2 stream.
+    /// Returns the next bytes of the body.
     func nextBodyBytes(atMost count: Int) -> ArraySlice<UInt8> {
         let bytes = request.message.body[uploadedBytes...].prefix(count)
         uploadedBytes += bytes.count

@@ -100,7 +100,7 @@ package final class TransferReply {
     /// applies before and after decoding, which also stops compression bombs.
     static let maxBodyBytes = 65_536
 
-    /// The status, 100 to 999, as the server sent it. Redirects are not followed; error codes are not failures here.
+    /// The status, 200 to 999, as the server sent it. Redirects are not followed; error codes are not failures here.
     package let status: Int
     /// The headers in order of arrival, names as received (lower case in HTTP/2).
     package let headers: HTTPHeaders

@@ -117,7 +117,7 @@ private struct JSONReader {
         return try readEscaped(after: start)
     }
 
-    /// Reads the rest of a string with an escape. `at` is there.
+    /// Reads the rest of a string from its first escape on.
     private mutating func readEscaped(after start: Int) throws(JSONFault) -> String {
         var text = Array(bytes[start..<at])
         while let byte = next, byte >= 0x20 {

@@ -38,7 +38,7 @@ extension JSONValue {
         bytes.append(brackets.description.utf8.last ?? 0)
     }
 
-    /// A whole number is written without a fraction. What is beyond `Double` stays so.
+    /// A whole number is written without a fraction. A number beyond `Double` is written as one.
     private static func text(of number: Double) -> String {
         guard number.isFinite, number != 0 else { return number == 0 ? "0" : number < 0 ? "-1e999" : "1e999" }
         let text = "\(number)"

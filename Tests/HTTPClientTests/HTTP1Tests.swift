@@ -133,6 +133,25 @@ import Testing
         }
     }
 
+    @Test("idle connections that have ended fail no request, however many")
+    func endedWhileIdle() throws {
+        let closing: Script = [.awaitRequest, HTTP1Tests.answer, .hold]
+        try StubServer.with(scripts: [closing, closing, closing, [.awaitRequest, HTTP1Tests.answer, .hang]]) { server in
+            let request = try makeRequest(server)
+            let first = (0..<3).map { _ in loop.start(request) }
+            loop.run { loop.results.count == first.count }
+            for _ in first { server.goOn() }
+            let before = Clock.now()
+            // The ends lie in the kernel when the request is started.
+            while Clock.now() < before + .milliseconds(50) {}
+            let id = loop.client.start(request, now: loop.now)
+            loop.client.flush(now: loop.now)
+            loop.run { loop.results[id] != nil }
+            #expect(loop.reply(id)?.body == Array("hi".utf8) && server.acceptedConnections == 4)
+            #expect(loop.client.connections.retried == 0)
+        }
+    }
+
     @Test("over TLS, only the end of TLS ends a reply without a length", arguments: [false, true])
     func endOverTLS(isCut: Bool) throws {
         let certificates = Certificates()

@@ -61,6 +61,7 @@ import Testing
         for head in [
             "HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.0 200 Connection established\r\nVia: x\r\n\r\n", "HTTP/1.1 299\n\n",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 70000\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length:\r\nContent-Length: 1\r\n\r\n",
             "HTTP/1.1 103 Early\r\nA: b\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
         ] {
             #expect(converse(tunnel, head) == (.established, 0))

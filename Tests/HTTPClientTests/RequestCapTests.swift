@@ -54,6 +54,20 @@ import Testing
         #expect(loop.client.connections == ConnectionCounts(open: 1, opened: 7, reused: 36))
     }
 
+    @Test("connections are as few as allowed although each carries one request and the protocol is unknown")
+    func oneRequestEach() throws {
+        let nginx = Nginx()
+        let request = try makeRequest(nginx, cap: 1)
+        let ids = (0..<80).map { _ in loop.start(request) }
+        var most = 0
+        loop.run {
+            most = max(most, loop.client.connections.open)
+            return loop.results.count == ids.count
+        }
+        #expect(ids.allSatisfy { loop.reply($0)?.status == 200 } && most == 32)
+        #expect(loop.client.connections.opened == ids.count)
+    }
+
     @Test("what runs on full connections can be cancelled, is renewed with the rest, and ends with its time")
     func retiredOnesAreHeld() throws {
         try StubServer.with([.hang]) { server in

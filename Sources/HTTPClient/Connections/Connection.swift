@@ -129,9 +129,8 @@ final class Connection {
         if case .http2(let session) = session { session.ping() }
     }
 
-    /// True if the connection has ended and the request is to be repeated: it was not written as a whole, or an open
-    /// HTTP/1.1 connection was reused and brought no byte of a reply. The server may have processed the request, which
-    /// is idempotent; it is repeated once.
+    /// True if the connection has ended and the set repeats the request: HTTP/2 has not written the whole of it, or a
+    /// reused HTTP/1.1 connection brought no byte of its reply. The server may have processed it, but it is idempotent.
     func hasNotCarried(_ transfer: Transfer) -> Bool {
         switch phase {
         case .ended(.tls): tls?.offered != nil
@@ -187,7 +186,7 @@ final class Connection {
 
     /// Proceeds as far as possible without waiting.
     func proceed(now: Instant) {
-        // A server has nothing to say before it has got something.
+        // Most servers have nothing to say before they have got something; the next turn reads what others say.
         if isConnecting { connect(now: now) } else { receive(now: now) }
         guard !isConnecting else { return }
         if !hasEnded { _ = write(now: now) }
@@ -313,7 +312,8 @@ final class Connection {
             return end(TransferFailure(connecting: error.code, to: endpoint))
         }
         state.connectedAt = now
-        guard let proxy = endpoint.proxy, let address = Address(endpoint.address) else { return secure(now: now) }
+        guard let proxy = endpoint.proxy else { return secure(now: now) }
+        guard let address = Address(endpoint.address) else { return end(.badRequest) }
         phase = .tunnelling
         var tunnel = ProxyTunnel(to: SocketAddress(address, port: endpoint.port), through: proxy)
         unsent += tunnel.takeOutput()

@@ -10,15 +10,16 @@ final class ConnectionSet {
     private var connections: [Connection] = []
     /// The HTTP/1.1 connections without a request, the most recently used last.
     private var idle: [Connection] = []
-    /// Requests that wait for an HTTP/1.1 connection, in the order of their arrival.
+    /// Requests that wait for a connection, in the order of their arrival.
     private var waiting: [Transfer] = []
     private let ended: EndedTransfers
     private(set) var openedSockets = 0
-    /// Connections with requests or resets for `flush`, and when the first was queued.
+    /// Connections with requests or resets for `flush`.
     private var queued: [Connection] = []
+    /// When the first of them was queued.
+    private var unsentSince: Instant?
     /// Memory for the connections that `flush` takes.
     private var flushing: [Connection] = []
-    private var unsentSince: Instant?
     /// An instant at or before the deadlines of all transfers and dials; nil: there are none.
     private var checkAt: Instant?
     /// The server chose HTTP/1.1 for the last connection, or is expected to.
@@ -57,16 +58,16 @@ final class ConnectionSet {
     /// Returns true if the peer's kernel has acknowledged the transfer's request, or the handshake if no request was
     /// sent.
     func isAcknowledged(_ transfer: Transfer) -> Bool {
-        // The transfer waits for a connection of another transfer.
+        // The transfer waits for a connection, its own or that of another transfer.
         guard let progress = transfer.connection?.progress else {
-            return connections.contains { $0.state.progress?.isAcknowledged ?? false }
+            return connections.contains { $0.state.socketProgress?.isAcknowledged ?? false }
         }
         guard let sentAt = transfer.sentAt else { return progress.isAcknowledged }
         return progress.acknowledged >= sentAt.sent
     }
 
     /// True if the peer's kernel has accepted a connection of the set.
-    var hasConnected: Bool { connections.contains { $0.state.progress?.isEstablished ?? false } }
+    var hasConnected: Bool { connections.contains { $0.state.socketProgress?.isEstablished ?? false } }
 
     func isWatching(_ descriptor: Int32) -> Bool { connections.contains { $0.descriptor == descriptor } }
 
@@ -134,7 +135,7 @@ final class ConnectionSet {
         endOverdue(now: now)
         flush(now: now)
         self.checkAt = nil
-        for transfer in waiting { check(at: transfer.deadline(isConnected: false)) }
+        for transfer in waiting { check(at: transfer.deadline(isConnected: true)) }
         for connection in connections {
             if !connection.isOpen { check(at: connection.dialDeadline) }
             for transfer in connection.transfers {
@@ -159,7 +160,7 @@ final class ConnectionSet {
 
     private func endOverdue(now: Instant) {
         let failure = connections.contains(where: \.isEstablished) ? TransferFailure.timeout : .unacknowledged
-        for transfer in waiting where transfer.deadline(isConnected: false) <= now {
+        for transfer in waiting where transfer.deadline(isConnected: true) <= now {
             waiting.removeAll { $0 === transfer }
             fail(transfer, failure)
         }
@@ -212,7 +213,7 @@ final class ConnectionSet {
 
     private func wait(_ transfer: Transfer) {
         waiting.append(transfer)
-        check(at: transfer.deadline(isConnected: false))
+        check(at: transfer.deadline(isConnected: true))
     }
 
     /// - Returns: false if the transfer must wait.
@@ -242,7 +243,7 @@ final class ConnectionSet {
 
     /// - Returns: nil if there are enough connections.
     private func dial(for transfer: Transfer, now: Instant) throws(TransferFailure) -> Connection? {
-        if speaksHTTP1 || transfer.request.needsOwnConnection, connections.count >= ParallelRequests.maxConnections {
+        if connections.count >= ParallelRequests.maxConnections {
             // A request with a connection of its own takes the place of an idle one.
             guard let unused = idle.first else { return nil }
             close(unused)
@@ -269,6 +270,9 @@ final class ConnectionSet {
 
     /// Ends and moves the transfers of a connection after its state may have changed.
     private func settle(_ connection: Connection, now: Instant) {
+        if connection.isOpen { speaksHTTP1 = connection.speaksHTTP1 || dialer.requiresHTTP1 }
+        // Before a transfer has left: the first one is the only one that the connection carries.
+        for transfer in connection.takeSurplus() { startAgain(transfer, now: now) }
         connection.takeEnded { conclude($0, $1, now: now) }
         if connection.isOpen {
             settleOpen(connection, now: now)
@@ -282,12 +286,10 @@ final class ConnectionSet {
     }
 
     private func settleOpen(_ connection: Connection, now: Instant) {
-        speaksHTTP1 = connection.speaksHTTP1 || dialer.requiresHTTP1
         guard connection.speaksHTTP1 else {
             if connection.transfers.isEmpty, speaksHTTP1 || !connection.isShared { close(connection) }
             return
         }
-        for transfer in connection.takeSurplus() { startAgain(transfer, now: now) }
         guard connection.transfers.isEmpty, connection.idleSince == nil else { return }
         guard connection.isFree else { return close(connection) }
         connection.idleSince = now
@@ -321,7 +323,10 @@ final class ConnectionSet {
     /// Ends the transfer of a connection that has ended with this failure, or starts it again.
     private func leave(_ connection: Connection, _ transfer: Transfer, _ failure: TransferFailure, now: Instant) {
         connection.cancel(transfer)
-        if connection.hasNotCarried(transfer) {
+        if connection.speaksHTTP1, transfer.sentAt == nil, !transfer.opensConnection {
+            // The connection has ended while it was idle. Any number may have, and each is gone now.
+            startAgain(transfer, now: now)
+        } else if connection.hasNotCarried(transfer) {
             refused(transfer, failure, now: now)
         } else {
             fail(transfer, failure)

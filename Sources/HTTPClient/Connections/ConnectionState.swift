@@ -22,8 +22,8 @@ final class ConnectionState {
     var certificate: PeerCertificate?
 
     /// The progress of the connection; nil until TCP is connected, and after its end.
-    var progress: ConnectionProgress? {
-        guard let progress = socket?.progress else { return nil }
-        return ConnectionProgress(progress)
-    }
+    var progress: ConnectionProgress? { connectedAt == nil ? nil : socketProgress }
+
+    /// The progress by the kernel, which may have connected TCP without a notice yet; nil after the end.
+    var socketProgress: ConnectionProgress? { socket?.progress.map(ConnectionProgress.init) }
 }

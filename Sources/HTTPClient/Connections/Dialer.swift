@@ -1,5 +1,5 @@
 // The state that the connections to one endpoint share: TLS settings, authorities, the session to resume, buffers, and
-// what the server has told about itself.
+// the server's limits.
 
 import Crypto
 import DNSWire

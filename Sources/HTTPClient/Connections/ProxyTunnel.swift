@@ -36,7 +36,7 @@ package struct ProxyTunnel {
         (self.target, self.proxy) = (target, proxy)
         switch proxy.kind {
         case .connect:
-            step = .reply(HTTP1Reader())
+            step = .reply(HTTP1Reader(ignoresBody: true))
             output = ProxyTunnel.connectRequest(target, proxy)
         case .socks5h:
             step = .socksMethod

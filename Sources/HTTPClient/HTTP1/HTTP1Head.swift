@@ -8,7 +8,7 @@ struct HTTP1Head {
     /// The bytes from the end of the target to the last field that the requests share.
     private var shared: [UInt8] = []
 
-    /// Fields that the client sets itself: the framing of the request must be one that was not passed in.
+    /// Fields that the client sets itself, whatever the request has.
     private static let omitted: [StaticString] = ["host", "content-length", "transfer-encoding"]
 
     /// Appends everything of the request before its body.

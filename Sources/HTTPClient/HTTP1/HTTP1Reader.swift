@@ -4,8 +4,8 @@
 //     statusLine --> fields --> (dataOfLength | chunk lines and data --> trailers | dataUntilEnd) --> complete
 //          ^ interim reply `
 //
-// A line ends with LF, and a CR before the LF is part of the end (section 2.2). What the RFC calls invalid is garbage:
-// folded lines, space around names, lengths that differ, and codings other than "chunked".
+// A line ends with LF, and a CR before the LF is part of the end (section 2.2). Replies that the RFC calls
+// invalid are garbage: folded lines, space around names, lengths that differ, and codings other than "chunked".
 
 import DNSWire
 
@@ -76,7 +76,11 @@ package struct HTTP1Reader {
     private var mayClose = false
     private var mayKeep = false
 
-    package init() {}
+    /// The body's length and coding are of no interest.
+    private let ignoresBody: Bool
+
+    /// - Parameter ignoresBody: true for a reply that has no body, whatever its fields say (RFC 9110 section 9.3.6).
+    package init(ignoresBody: Bool = false) { self.ignoresBody = ignoresBody }
 
     /// True if the connection may carry another request after the reply (section 9.3). A reply with both Content-Length
     /// and Transfer-Encoding, or with Transfer-Encoding in HTTP/1.0, may be an attack (sections 6.1 and 6.3).
@@ -269,6 +273,7 @@ package struct HTTP1Reader {
 
     /// Notes the fields that concern the message's end and the connection.
     private mutating func note(_ name: Span<UInt8>, _ value: Span<UInt8>) -> TransferFailure? {
+        guard !ignoresBody else { return nil }
         switch name.count {
         case 10 where unsafe name.matches(HTTP1Reader.connection.buffer.span): noteOptions(value)
         case 14 where unsafe name.matches(HTTP1Reader.contentLength.buffer.span): return noteLength(value)
@@ -334,7 +339,9 @@ package struct HTTP1Reader {
             guard larger <= TransferReply.maxBodyBytes else { return .oversized }
             state = .chunkSize(larger, count: count + 1)
         case (.chunkExtensions(let size), HTTP1Reader.lf): state = size == 0 ? .trailers : .chunkData(size)
-        case (.chunkExtensions, _): break
+        case (.chunkExtensions, _):
+            lineBytes += 1
+            guard lineBytes <= Transfer.maxHeaderBytes else { return .oversized }
         case (_, HTTP1Reader.cr): awaitsLF = true
         case (_, HTTP1Reader.lf): state = .chunkSize(0, count: 0)
         default: return .garbage("a broken chunk")

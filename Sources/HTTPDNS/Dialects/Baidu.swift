@@ -104,8 +104,7 @@ package struct Baidu: AddressDialect {
 
     /// Returns the body's `timestamp` (providers.md, correction C4).
     package func unixSeconds(in body: [UInt8]) -> Int64? {
-        guard case .integer(let seconds)? = (try? JSONBody.read(body))?["timestamp"] else { return nil }
-        return Int64(seconds)
+        (try? JSONBody.read(body))?["timestamp"]?.lenientInteger.map { Int64($0) }
     }
 
     /// The vendor's message about an expired signature (providers.md, correction C3).

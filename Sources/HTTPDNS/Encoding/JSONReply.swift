@@ -41,7 +41,9 @@ extension JSONReply {
     ///   errors do not repeat untrusted text.
     init(reading document: JSONValue) throws(DialectError) {
         guard case .object(let object) = document else { throw JSONReply.otherType("", document) }
-        for (name, value) in object.members.reversed() where value != .null { try read(value, of: name) }
+        for name in ["Status", "TC", "Question", "Answer", "Authority"] {
+            if let value = object[name], value != .null { try read(value, of: name) }
+        }
         extendedError = JSONReply.extendedError(in: object, status: status)
     }
 
@@ -61,7 +63,11 @@ extension JSONReply {
     }
 
     private static func question(in value: JSONValue) throws(DialectError) -> Question? {
-        if case .array(let elements) = value { return try elements.first.map(question) ?? nil }
+        if case .array(let elements) = value {
+            guard let first = elements.first else { return nil }
+            guard case .object = first else { throw JSONReply.otherType("Question.0", first) }
+            return try question(in: first)
+        }
         guard case .text(let name)? = value["name"] else { throw JSONReply.otherType("Question", value) }
         guard let type = value["type"], type != .null else { return Question(name: name, type: nil) }
         return Question(name: name, type: try self.type(type, at: "Question.type"))

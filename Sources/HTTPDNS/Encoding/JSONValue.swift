@@ -16,7 +16,7 @@ extension JSONValue {
     /// The member with this name as its key, in any letter case and with or without a final dot.
     subscript(name: Name) -> JSONValue? {
         guard case .object(let object) = self else { return nil }
-        return object.members.sorted { $0.name < $1.name }.first { Name($0.name) == name }?.value
+        return object.members.first { Name($0.name) == name }?.value
     }
 
     /// The value as text; nil for arrays, objects, null and numbers that are no integers.
@@ -25,7 +25,8 @@ extension JSONValue {
         case .text(let text): text
         case .integer(let number): String(number)
         case .boolean(let boolean): String(boolean)
-        case .array, .object, .number, .null: nil
+        case .number(let number): Int(exactly: number).map { String($0) }
+        case .array, .object, .null: nil
         }
     }
 
@@ -75,5 +76,4 @@ enum JSONAddresses {
             status: status, headers: HTTPHeaders([.init("Content-Type", "application/json")]),
             body: body.body)
     }
-
 }

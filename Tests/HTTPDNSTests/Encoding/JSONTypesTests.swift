@@ -158,6 +158,18 @@ struct JSONTypesTests {
         }
     }
 
+    @Test("of members with the same name the first counts")
+    func repeatedNames() throws {
+        let answer = #"[{"name":"www.example.com.","type":1,"TTL":60,"data":"192.0.2.1"}]"#
+        let asked = try question("www.example.com")
+        let read = try dialect.answer(
+            from: reply(#"{"Status":0,"Answer":\#(answer),"Status":2,"Answer":"x"}"#), to: asked)
+        #expect(read.addresses == [.v4(0xC000_0201)])
+        #expect(throws: DialectError.self) {
+            try dialect.answer(from: reply(#"{"Status":null,"Status":0,"Answer":\#(answer)}"#), to: asked)
+        }
+    }
+
     @Test("a DNAME record stays before the CNAME record that it makes")
     func redirections() throws {
         let body = """
