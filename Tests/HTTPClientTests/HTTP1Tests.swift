@@ -115,6 +115,16 @@ import Testing
         }
     }
 
+    /// The reply to a request that starts when what the server has sent lies unread in the kernel.
+    private func replyWithUnreadBytes(to request: TransferRequest) -> TransferReply? {
+        let before = Clock.now()
+        while Clock.now() < before + .milliseconds(50) {}
+        let id = loop.client.start(request, now: loop.now)
+        loop.client.flush(now: loop.now)
+        loop.run { loop.results[id] != nil }
+        return loop.reply(id)
+    }
+
     @Test("a reply that the server sent before the request is not taken for its reply")
     func earlyReply() throws {
         let stray = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
@@ -123,13 +133,7 @@ import Testing
             let request = try makeRequest(server)
             #expect(loop.reply(to: request)?.body == Array("hi".utf8))
             server.goOn()
-            let before = Clock.now()
-            // The bytes lie in the kernel when the request is started.
-            while Clock.now() < before + .milliseconds(50) {}
-            let id = loop.client.start(request, now: loop.now)
-            loop.client.flush(now: loop.now)
-            loop.run { loop.results[id] != nil }
-            #expect(loop.reply(id)?.body == Array("hi".utf8) && server.acceptedConnections == 2)
+            #expect(replyWithUnreadBytes(to: request)?.body == Array("hi".utf8) && server.acceptedConnections == 2)
         }
     }
 
@@ -141,13 +145,7 @@ import Testing
             let first = (0..<3).map { _ in loop.start(request) }
             loop.run { loop.results.count == first.count }
             for _ in first { server.goOn() }
-            let before = Clock.now()
-            // The ends lie in the kernel when the request is started.
-            while Clock.now() < before + .milliseconds(50) {}
-            let id = loop.client.start(request, now: loop.now)
-            loop.client.flush(now: loop.now)
-            loop.run { loop.results[id] != nil }
-            #expect(loop.reply(id)?.body == Array("hi".utf8) && server.acceptedConnections == 4)
+            #expect(replyWithUnreadBytes(to: request)?.body == Array("hi".utf8) && server.acceptedConnections == 4)
             #expect(loop.client.connections.retried == 0)
         }
     }

@@ -419,7 +419,7 @@ final class Connection {
     private func receive(_ bytes: Span<UInt8>) {
         guard isOpen, case .http1(let session) = session else { return }
         session.receive(bytes)
-        if transfers.isEmpty || session.mustBeSilent { end(.reset) }
+        if session.mustBeSilent { end(.reset) }
     }
 
     private func read(_ tls: TLSConnection) {

@@ -226,18 +226,24 @@ package struct HTTP1Reader {
         while colon < line.count, unsafe line[unchecked: colon].isTokenCharacter { colon &+= 1 }
         // Anything but a character of a token before the colon, such as the space of a folded line, is no field.
         guard colon > 0, colon < line.count, line[colon] == UInt8(ascii: ":") else { return fail("no header field") }
-        var (start, end) = (colon + 1, line.count)
-        while start < end, line[start].isBlank { start += 1 }
-        while start < end, line[end - 1].isBlank { end -= 1 }
-        let (name, value) = (line.extracting(..<colon), line.extracting(start..<end))
+        let valueRange = HTTP1Reader.trimmed(colon + 1..<line.count, in: line)
+        let (name, value) = (line.extracting(..<colon), line.extracting(valueRange))
         guard HTTP1Reader.isText(value) else { return fail("a control character in a header") }
         fieldCount += 1
         guard fieldCount <= Transfer.maxHeaders else { return fail(.oversized) }
         if let failure = note(name, value) { return fail(failure) }
+        guard !isInterim else { return nil }
         let first = place.range.lowerBound
-        return isInterim
-            ? nil
-            : .field(Field(name: first..<first + colon, value: first + start..<first + end, isHeld: place.isHeld))
+        let (start, end) = (first + valueRange.lowerBound, first + valueRange.upperBound)
+        return .field(Field(name: first..<first + colon, value: start..<end, isHeld: place.isHeld))
+    }
+
+    /// Returns the range without the blanks at its ends.
+    private static func trimmed(_ range: Range<Int>, in text: Span<UInt8>) -> Range<Int> {
+        var (start, end) = (range.lowerBound, range.upperBound)
+        while start < end, text[start].isBlank { start += 1 }
+        while start < end, text[end - 1].isBlank { end -= 1 }
+        return start..<end
     }
 
     /// Looks at every byte, since a loop without an exit takes many bytes at once.
@@ -300,10 +306,7 @@ package struct HTTP1Reader {
         while start < list.count {
             var end = start
             while end < list.count, list[end] != UInt8(ascii: ",") { end += 1 }
-            var (first, last) = (start, end)
-            while first < last, list[first].isBlank { first += 1 }
-            while first < last, list[last - 1].isBlank { last -= 1 }
-            let option = list.extracting(first..<last)
+            let option = list.extracting(HTTP1Reader.trimmed(start..<end, in: list))
             if unsafe option.matches(HTTP1Reader.close.buffer.span) { mayClose = true }
             if unsafe option.matches(HTTP1Reader.keepAlive.buffer.span) { mayKeep = true }
             start = end + 1

@@ -41,25 +41,23 @@ extension JSONReply {
     ///   errors do not repeat untrusted text.
     init(reading document: JSONValue) throws(DialectError) {
         guard case .object(let object) = document else { throw JSONReply.otherType("", document) }
-        for name in ["Status", "TC", "Question", "Answer", "Authority"] {
-            if let value = object[name], value != .null { try read(value, of: name) }
+        if let value = JSONReply.member("Status", of: object) {
+            guard let number = value.lenientInteger else { throw JSONReply.otherType("Status", value) }
+            status = number
         }
+        if let value = JSONReply.member("TC", of: object) {
+            guard case .boolean(let isSet) = value else { throw JSONReply.otherType("TC", value) }
+            isTruncated = isSet
+        }
+        if let value = JSONReply.member("Question", of: object) { question = try JSONReply.question(in: value) }
+        answer = try JSONReply.records("Answer", of: object)
+        authority = try JSONReply.records("Authority", of: object)
         extendedError = JSONReply.extendedError(in: object, status: status)
     }
 
-    private mutating func read(_ value: JSONValue, of name: String) throws(DialectError) {
-        switch name {
-        case "Status":
-            guard let number = value.lenientInteger else { throw JSONReply.otherType(name, value) }
-            status = number
-        case "TC":
-            guard case .boolean(let isSet) = value else { throw JSONReply.otherType(name, value) }
-            isTruncated = isSet
-        case "Question": question = try JSONReply.question(in: value)
-        case "Answer": answer = try JSONReply.records(in: value, of: name)
-        case "Authority": authority = try JSONReply.records(in: value, of: name)
-        default: break
-        }
+    /// Returns a member; nil if it is absent or null.
+    private static func member(_ name: String, of object: JSONObject) -> JSONValue? {
+        object[name].flatMap { $0 == .null ? nil : $0 }
     }
 
     private static func question(in value: JSONValue) throws(DialectError) -> Question? {
@@ -73,7 +71,8 @@ extension JSONReply {
         return Question(name: name, type: try self.type(type, at: "Question.type"))
     }
 
-    private static func records(in value: JSONValue, of section: String) throws(DialectError) -> [Record] {
+    private static func records(_ section: String, of object: JSONObject) throws(DialectError) -> [Record] {
+        guard let value = member(section, of: object) else { return [] }
         guard case .array(let elements) = value else { throw JSONReply.otherType(section, value) }
         var records: [Record] = []
         for (index, element) in elements.enumerated() {
