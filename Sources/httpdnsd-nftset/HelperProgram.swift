@@ -5,7 +5,7 @@ import DNSWire
 import LinuxIO
 import Settings
 
-enum HelperProgram {
+package enum HelperProgram {
     private static let help = """
         httpdnsd-nftset [--config FILE] [--socket PATH] [--help]
 
@@ -23,7 +23,7 @@ enum HelperProgram {
     private static let user = "httpdnsd-nftset"
 
     /// Returns the exit code: 0 ok, 1 failed, 3 usage.
-    static func run(_ arguments: [String]) -> Int32 {
+    package static func run(_ arguments: [String]) -> Int32 {
         var (config, socket): (String?, String?) = (nil, nil)
         var rest = arguments[...]
         while let argument = rest.popFirst() {

@@ -71,6 +71,12 @@ package enum Environment {
 }
 
 package enum Process {
+    /// The file name under which the program was started; empty without one.
+    package static let name: String = {
+        let path = CommandLine.arguments.first ?? ""
+        return String(path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...])
+    }()
+
     package static func exit(_ code: Int32) -> Never { Glibc.exit(code) }
 }
 

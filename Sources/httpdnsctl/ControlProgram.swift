@@ -81,34 +81,41 @@ private struct Output {
     }
 }
 
-do {
-    let socket = Environment.value(of: Invocation.socketVariable)
-    switch try Invocation(arguments: Array(CommandLine.arguments.dropFirst()), socket: socket) {
-    case .showVersion: StandardStreams.writeOutput("httpdnsctl \(programVersion)\n")
-    case .showUsage: StandardStreams.writeOutput(Invocation.usage)
-    case .help(let word, let wantsJSON): StandardStreams.writeOutput(Reply.help(word).rendered(asJSON: wantsJSON))
-    case .ask(let line, let socket): ask(line, at: socket)
-    case .top(let socket):
-        var top = try Top(socket: socket)
-        try top.run()
-    case .watchStats(let socket, let wantsJSON): try StatsWatch(socket: socket, wantsJSON: wantsJSON).run()
-    case .system(let action, let socket, let wantsJSON):
-        try SystemCommand(socket: socket, wantsJSON: wantsJSON).run(action)
-    case .doctor(let settings, let socket, let wantsJSON):
-        let report = try Examination(settings: settings, socket: socket).run()
-        StandardStreams.writeOutput(report.rendered(asJSON: wantsJSON))
-        if report.hasFindings { Process.exit(Exit.failed) }
-    case .setup(let words, let socket, let wantsJSON):
-        Setup(socket: socket, wantsJSON: wantsJSON).run(words)
-    case .reportBug(let output, let settings, let socket, let wantsJSON):
-        var collection = ReportCollection(settings: settings, socket: socket)
-        let report = collection.report()
-        ReportFile(output, at: report.time).take(report, wantsJSON: wantsJSON)
-    case .readRecords(let path, let wantsJSON, let showsClients):
-        showRecords(at: path, asJSON: wantsJSON, showsClients: showsClients)
+/// The program `httpdnsctl`.
+package enum ControlProgram {
+    /// Runs the command. Returns 0 on success; a failure exits with its own code.
+    package static func run(_ arguments: [String]) -> Int32 {
+        do {
+            let socket = Environment.value(of: Invocation.socketVariable)
+            switch try Invocation(arguments: arguments, socket: socket) {
+            case .showVersion: StandardStreams.writeOutput("httpdnsctl \(programVersion)\n")
+            case .showUsage: StandardStreams.writeOutput(Invocation.usage)
+            case .help(let word, let wantsJSON): StandardStreams.writeOutput(Reply.help(word).rendered(asJSON: wantsJSON))
+            case .ask(let line, let socket): ask(line, at: socket)
+            case .top(let socket):
+                var top = try Top(socket: socket)
+                try top.run()
+            case .watchStats(let socket, let wantsJSON): try StatsWatch(socket: socket, wantsJSON: wantsJSON).run()
+            case .system(let action, let socket, let wantsJSON):
+                try SystemCommand(socket: socket, wantsJSON: wantsJSON).run(action)
+            case .doctor(let settings, let socket, let wantsJSON):
+                let report = try Examination(settings: settings, socket: socket).run()
+                StandardStreams.writeOutput(report.rendered(asJSON: wantsJSON))
+                if report.hasFindings { Process.exit(Exit.failed) }
+            case .setup(let words, let socket, let wantsJSON):
+                Setup(socket: socket, wantsJSON: wantsJSON).run(words)
+            case .reportBug(let output, let settings, let socket, let wantsJSON):
+                var collection = ReportCollection(settings: settings, socket: socket)
+                let report = collection.report()
+                ReportFile(output, at: report.time).take(report, wantsJSON: wantsJSON)
+            case .readRecords(let path, let wantsJSON, let showsClients):
+                showRecords(at: path, asJSON: wantsJSON, showsClients: showsClients)
+            }
+        } catch let error as UsageError {
+            fail("\(error.reason)\n\(Invocation.usage)", Exit.usage)
+        } catch {
+            fail("\(error)", Exit.failed)
+        }
+        return 0
     }
-} catch let error as UsageError {
-    fail("\(error.reason)\n\(Invocation.usage)", Exit.usage)
-} catch {
-    fail("\(error)", Exit.failed)
 }
