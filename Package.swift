@@ -32,13 +32,10 @@ func module(_ name: String, _ dependencies: [Target.Dependency] = [], embedded: 
 /// Nothing is linked with a program, so that it exports no symbols: their names are a tenth of it. Relative relocations
 /// are packed (DT_RELR, glibc 2.36), another twentieth. Of the linkers that Swift can use, lld does that.
 func program(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
-    .executableTarget(
+    let flags = ["--no-export-dynamic", "-z", "pack-relative-relocs"].flatMap { ["-Xlinker", $0] }
+    return .executableTarget(
         name: name, dependencies: dependencies, path: path, swiftSettings: lean,
-        linkerSettings: [
-            .unsafeFlags(
-                ["-use-ld=lld", "-Xlinker", "--no-export-dynamic", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"],
-                .when(configuration: .release))
-        ])
+        linkerSettings: [.unsafeFlags(["-use-ld=lld"] + flags, .when(configuration: .release))])
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [String] = []) -> Target {

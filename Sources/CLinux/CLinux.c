@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -116,6 +118,24 @@ const char *clinux_error_text(int code) {
 
 void clinux_return_memory(void) {
     malloc_trim(0);
+}
+
+// Read-only segments are never changed after the dynamic linker, so that their pages can come back from the file.
+static int unmap_segments(struct dl_phdr_info *object, size_t size, void *context) {
+    (void)size;
+    (void)context;
+    for (int at = 0; at < object->dlpi_phnum; at++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[at];
+        if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) != 0) continue;
+        uintptr_t begin = (object->dlpi_addr + segment->p_vaddr + 4095) & ~(uintptr_t)4095;
+        uintptr_t end = (object->dlpi_addr + segment->p_vaddr + segment->p_filesz) & ~(uintptr_t)4095;
+        if (begin < end) madvise((void *)begin, end - begin, MADV_DONTNEED);
+    }
+    return 0;
+}
+
+void clinux_unmap_program(void) {
+    dl_iterate_phdr(unmap_segments, NULL);
 }
 
 int clinux_processors(void) {

@@ -1,6 +1,9 @@
 // OpenSSL's digests, ciphers and TLS for Crypto: wrappers for function-like macros, typed stacks and the union in
 // GENERAL_NAME, and a callback in C, so that no callback enters Swift. Needs libssl-dev.
 #pragma once
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
 #include <openssl/core_names.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -42,6 +45,24 @@ static inline void copenssl_judge_later(SSL_CTX *context) {
 // Returns the number of loaded certificates. A certificate directory is searched only for missing ones.
 static inline int copenssl_loaded_count(const X509_STORE *store) {
     return sk_X509_OBJECT_num(X509_STORE_get0_objects(store));
+}
+
+// Whether the directory has certificates under the names by which OpenSSL finds an issuer (eight hexadecimal digits and
+// ".0", openssl-rehash(1)), at least `enough` of them.
+static inline int copenssl_is_hashed(const char *path, int enough) {
+    DIR *directory = opendir(path);
+    if (directory == NULL) return 0;
+    struct dirent *entry;
+    while (enough > 0 && (entry = readdir(directory)) != NULL)
+        if (strspn(entry->d_name, "0123456789abcdef") == 8 && strcmp(entry->d_name + 8, ".0") == 0) enough--;
+    closedir(directory);
+    return enough <= 0;
+}
+
+// The system's certificate directory if the environment does not name other locations, else NULL.
+static inline const char *copenssl_default_directory(void) {
+    if (getenv(X509_get_default_cert_file_env()) != NULL || getenv(X509_get_default_cert_dir_env()) != NULL) return NULL;
+    return X509_get_default_cert_dir();
 }
 
 static inline int copenssl_set_server_name(SSL *tls, const char *name) {

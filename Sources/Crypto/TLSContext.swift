@@ -14,8 +14,7 @@ import COpenSSL
 
     /// The protocols for ALPN, in order of preference.
     let protocols: [String]
-    /// False if no authorities were found (ca-certificates is not installed), so nothing can be trusted. A
-    /// certificate directory alone does not count, since it may hold no authorities.
+    /// False if no authorities were found (ca-certificates is not installed), so nothing can be trusted.
     package let hasAuthorities: Bool
     private let owner: Owner
 
@@ -23,8 +22,8 @@ import COpenSSL
     var pointer: OpaquePointer { unsafe owner.pointer }
 
     /// - Parameters:
-    ///   - caFile: a PEM file with at least one certificate. Nil for probes: OpenSSL's default locations, which
-    ///     SSL_CERT_FILE can change. Nil for requests: OpenSSL's default directory, of which it reads roots as needed.
+    ///   - caFile: a PEM file with at least one certificate. Nil: OpenSSL's default locations, which SSL_CERT_FILE and
+    ///     SSL_CERT_DIR can change.
     ///   - protocols: for ALPN, each of 1 to 255 bytes, in order of preference: "h2", "http/1.1". May be empty.
     package init(caFile: String?, protocols: [String], for purpose: Purpose = .probes) throws(CryptoError) {
         ERR_clear_error()
@@ -32,11 +31,14 @@ import COpenSSL
         let owner = try Owner()
         try owner.setTerms(purpose)
         try owner.offer(protocols)
-        try owner.loadAuthorities(caFile, purpose)
-        hasAuthorities = unsafe copenssl_loaded_count(SSL_CTX_get_cert_store(owner.pointer)) > 0
+        hasAuthorities = try owner.findAuthorities(caFile)
         self.protocols = protocols
         self.owner = owner
     }
+
+    /// Whether the directory holds the system's authorities under the names by which OpenSSL finds an issuer. A few such
+    /// names do not count: they may be the operator's own authorities, beside a file with the system's.
+    static func isHashed(_ directory: String) -> Bool { unsafe copenssl_is_hashed(directory, 16) == 1 }
 
     /// Returns the list of ALPN (RFC 7301 section 3.1).
     static func wire(_ protocols: [String]) throws(CryptoError) -> [UInt8] {
@@ -82,17 +84,20 @@ import COpenSSL
         }
     }
 
-    func loadAuthorities(_ caFile: String?, _ purpose: TLSContext.Purpose) throws(CryptoError) {
-        guard let caFile else {
-            // Missing locations are not an error; `hasAuthorities` reports the result.
-            switch purpose {
-            case .probes: _ = unsafe SSL_CTX_set_default_verify_paths(pointer)
-            case .requests: _ = unsafe SSL_CTX_load_verify_dir(pointer, X509_get_default_cert_dir())
+    /// Returns whether there are any. Of a hashed directory a certificate is read when a chain needs it: all 140 of
+    /// Debian would take 70 ms at the start, and 1 MB.
+    func findAuthorities(_ caFile: String?) throws(CryptoError) -> Bool {
+        if let caFile {
+            guard unsafe SSL_CTX_load_verify_file(pointer, caFile) == 1 else {
+                throw CryptoError(takingQueueAfter: caFile)
             }
-            return
+            return true
         }
-        guard unsafe SSL_CTX_load_verify_file(pointer, caFile) == 1 else {
-            throw CryptoError(takingQueueAfter: caFile)
+        if let directory = unsafe copenssl_default_directory(), unsafe TLSContext.isHashed(String(cString: directory)) {
+            return unsafe SSL_CTX_set_default_verify_dir(pointer) == 1
         }
+        // Missing locations are not an error.
+        _ = unsafe SSL_CTX_set_default_verify_paths(pointer)
+        return unsafe copenssl_loaded_count(SSL_CTX_get_cert_store(pointer)) > 0
     }
 }

@@ -90,7 +90,8 @@ package enum ControlProgram {
             switch try Invocation(arguments: arguments, socket: socket) {
             case .showVersion: StandardStreams.writeOutput("httpdnsctl \(programVersion)\n")
             case .showUsage: StandardStreams.writeOutput(Invocation.usage)
-            case .help(let word, let wantsJSON): StandardStreams.writeOutput(Reply.help(word).rendered(asJSON: wantsJSON))
+            case .help(let word, let wantsJSON):
+                StandardStreams.writeOutput(Reply.help(word).rendered(asJSON: wantsJSON))
             case .ask(let line, let socket): ask(line, at: socket)
             case .top(let socket):
                 var top = try Top(socket: socket)

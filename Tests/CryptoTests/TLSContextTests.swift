@@ -1,9 +1,9 @@
 // The state that handshakes share: the source of the authorities, and the error if there are none.
 
-import Crypto
 import TestSupport
 import Testing
 
+@testable import Crypto
 @testable import TestTLS
 
 struct TLSContextTests {
@@ -18,6 +18,18 @@ struct TLSContextTests {
         folder.write(Array("no certificate\n".utf8), to: text)
         let other = #expect(throws: CryptoError.self) { try TLSContext(caFile: text, protocols: []) }
         #expect(other?.text.hasPrefix("\(text): ") == true)
+    }
+
+    @Test("a directory with authorities under the names of their hashes is used as one, unless they are few")
+    func hashedDirectory() {
+        #expect(!TLSContext.isHashed(folder("missing")))
+        for number in 10..<25 { folder.write([], to: folder("abcdef\(number).0")) }
+        for other in ["abcdef30.1", "ABCDEF30.0", "abcdef300.0", "abcdef3.0", "ca-certificates.crt", "x.pem"] {
+            folder.write([], to: folder(other))
+        }
+        #expect(!TLSContext.isHashed(folder.path))
+        folder.write([], to: folder("abcdef25.0"))
+        #expect(TLSContext.isHashed(folder.path))
     }
 
     @Test("a file may hold many authorities")

@@ -50,9 +50,8 @@ enum Arrows {
         "Redis": ["CHiredis", "DNSWire", "LinuxIO"],
         // The daemon and httpdnsd-nftset share it.
         "SetFeed": ["DNSWire"],
-        // It is a module of its own, so that only daemons are linked with libseccomp.
+        // The daemon and httpdnsd-nftset share it.
         "Confinement": ["CSeccomp"],
-        // It is a module of its own, so that only the daemon is linked with libsystemd.
         "LinkDNS": ["CSystemd", "DNSWire"],
         // DNSWire: socket addresses.
         "LinuxIO": ["CLinux", "DNSWire", "Glibc", "Synchronization"],

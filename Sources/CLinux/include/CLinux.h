@@ -82,6 +82,9 @@ int clinux_read_tcp_progress(int descriptor, struct clinux_tcp_progress *_Nonnul
 /// Returns the heap's unused pages to the system (malloc_trim, GNU only).
 void clinux_return_memory(void);
 
+/// Unmaps the read-only pages of the program and its libraries, which come back from the page cache when they are used.
+void clinux_unmap_program(void);
+
 /// Returns the maximum number of open descriptors (the soft RLIMIT_NOFILE); 0 if unknown.
 unsigned long clinux_descriptor_limit(void);
 /// Raises the soft limit to the hard limit. Returns 0 or an error number.

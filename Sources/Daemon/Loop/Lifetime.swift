@@ -49,6 +49,7 @@ extension Daemon {
         timetable = Timetable(timedParts)
         var turnedAt = Clock.now()
         supervision?.ready(ports.places, resolving.upstreams.providers.providers, now: turnedAt)
+        Machine.unmapProgram()
         while stopSignal == nil {
             // A deadline that has passed already must not count as lateness, which indicates suspension.
             let deadline = timetable.nextDeadline.map { max($0, turnedAt) }
