@@ -58,11 +58,11 @@ let package = Package(
         .executable(name: "httpdns-lab", targets: ["httpdns-lab"]),
     ],
     targets: [
-        program("httpdnsd", ["Daemon", "LinuxIO", "httpdnsctl", "httpdnsd-nftset"]),
+        program("httpdnsd", ["Daemon", "LinuxIO", "NFTSetHelper", "httpdnsctl"]),
         module(
             "httpdnsctl",
             ["Control", "Crypto", "DNSWire", "LinuxIO", "Resolver", "Settings", "Telemetry"]),
-        module("httpdnsd-nftset", ["CLinux", "Confinement", "DNSWire", "LinuxIO", "SetFeed", "Settings"]),
+        module("NFTSetHelper", ["CLinux", "Confinement", "DNSWire", "LinuxIO", "SetFeed", "Settings"]),
         program("httpdns-lab", ["HTTPDNS", "DNSWire", "LinuxIO", "CMicrohttpd"]),
 
         module(
@@ -137,7 +137,7 @@ let package = Package(
         tests("LinuxIOTests", ["CLinux", "LinuxIO", "DNSWire", "TestSupport"]),
         tests("LinkDNSTests", ["DNSWire", "LinkDNS"]),
         tests("ConfinementTests", ["Confinement", "CSeccomp", "DNSWire", "LinuxIO"]),
-        tests("SetFeedTests", ["CLinux", "DNSWire", "LinuxIO", "SetFeed", "Settings", "httpdnsd-nftset"]),
+        tests("SetFeedTests", ["CLinux", "DNSWire", "LinuxIO", "NFTSetHelper", "SetFeed", "Settings"]),
         tests("FleetTests", ["DNSWire", "Fleet", "TestSupport"]),
         tests("RedisTests", ["DNSWire", "Fleet", "LinuxIO", "Redis", "TestSupport"]),
         tests("TelemetryTests", ["Telemetry", "DNSWire", "LinuxIO", "TestSupport"]),

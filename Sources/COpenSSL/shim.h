@@ -61,7 +61,7 @@ static inline int copenssl_is_hashed(const char *path, int enough) {
 
 // The system's certificate directory if the environment does not name other locations, else NULL.
 static inline const char *copenssl_default_directory(void) {
-    if (getenv(X509_get_default_cert_file_env()) != NULL || getenv(X509_get_default_cert_dir_env()) != NULL) return NULL;
+    if (getenv(X509_get_default_cert_file_env()) || getenv(X509_get_default_cert_dir_env())) return NULL;
     return X509_get_default_cert_dir();
 }
 

@@ -36,8 +36,8 @@ import COpenSSL
         self.owner = owner
     }
 
-    /// Whether the directory holds the system's authorities under the names by which OpenSSL finds an issuer. A few such
-    /// names do not count: they may be the operator's own authorities, beside a file with the system's.
+    /// Whether the directory holds the system's authorities under the names by which OpenSSL finds an issuer. A few
+    /// such names do not count: they may be the operator's own authorities, beside a file with the system's.
     static func isHashed(_ directory: String) -> Bool { unsafe copenssl_is_hashed(directory, 16) == 1 }
 
     /// Returns the list of ALPN (RFC 7301 section 3.1).

@@ -3,8 +3,8 @@
 
 import Daemon
 import LinuxIO
+import NFTSetHelper
 import httpdnsctl
-import httpdnsd_nftset
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 switch Process.name {

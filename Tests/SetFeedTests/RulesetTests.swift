@@ -6,7 +6,7 @@ import LinuxIO
 import SetFeed
 import Testing
 
-@testable import httpdnsd_nftset
+@testable import NFTSetHelper
 
 @Suite struct RulesetTests {
     // MARK: declarations

@@ -5,14 +5,14 @@ enum Arrows {
     /// The imports that each module or program may have. Glibc and Synchronization come with the compiler,
     /// FoundationEssentials reads and writes JSON; the rest are targets of the package.
     static let allowed: [String: Set<String>] = [
-        "httpdnsd": ["Daemon", "LinuxIO", "httpdnsctl", "httpdnsd_nftset"],
+        "httpdnsd": ["Daemon", "LinuxIO", "NFTSetHelper", "httpdnsctl"],
         // It parses resolv.conf, settings and handshakes with the daemon's code, so that both agree. Telemetry: it
         // reads a crash file without a daemon.
         "httpdnsctl": [
             "Control", "Crypto", "DNSWire", "Glibc", "LinuxIO", "Resolver", "Settings", "Telemetry",
         ],
         // CLinux: constants of nf_tables. It is the only program that keeps a capability.
-        "httpdnsd-nftset": ["CLinux", "Confinement", "DNSWire", "Glibc", "LinuxIO", "SetFeed", "Settings"],
+        "NFTSetHelper": ["CLinux", "Confinement", "DNSWire", "Glibc", "LinuxIO", "SetFeed", "Settings"],
         // It is the server of each dialect, with the same code. It has an HTTP server of its own, because it breaks the
         // protocol.
         "httpdns-lab": ["CMicrohttpd", "DNSWire", "Glibc", "HTTPDNS", "LinuxIO", "Synchronization"],

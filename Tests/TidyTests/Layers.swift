@@ -10,7 +10,7 @@ struct Layers {
     /// smaller writes the new figure here.
     static let largestCircles = [
         "DNSWire": 2, "Daemon": 3, "HTTPClient": 2, "HTTPDNS": 2, "LinuxIO": 2, "Resolver": 3, "Serving": 2,
-        "Upstreams": 3, "httpdns-lab": 2, "httpdnsd-nftset": 2,
+        "Upstreams": 3, "httpdns-lab": 2, "NFTSetHelper": 2,
     ]
 
     /// The files of one module by path, with the paths of the files that each uses and the names by which it does.

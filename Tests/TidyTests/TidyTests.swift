@@ -126,7 +126,7 @@ struct TidyTests {
     @Test("ARCHITECTURE.md's table of modules has each module once")
     func moduleTable() throws {
         let document = try #require(repository.files.first { $0.path == "ARCHITECTURE.md" })
-        let programs: Set = ["httpdnsd", "httpdnsctl", "httpdnsd-nftset", "httpdns-lab"]
+        let programs: Set = ["httpdnsd", "httpdnsctl", "httpdns-lab"]
         #expect(Documents.modules(in: document) == Set(Arrows.allowed.keys).subtracting(programs).sorted())
     }
 

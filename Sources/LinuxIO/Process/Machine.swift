@@ -27,8 +27,8 @@ package enum Machine {
     /// Returns unused memory of the process to the system, which the C library would keep. Takes milliseconds.
     package static func returnMemory() { clinux_return_memory() }
 
-    /// Unmaps the program's pages; those that are used come back from the page cache, 64 KiB at a time. Called after the
-    /// start, which uses most of them once: the kernel reclaims unmapped pages first when memory is short.
+    /// Unmaps the program's pages; those that are used come back from the page cache, 64 KiB at a time. Called after
+    /// the start, which uses most of them once: the kernel reclaims unmapped pages first when memory is short.
     package static func unmapProgram() { clinux_unmap_program() }
 
     package static var processID: Int32 { getpid() }
