@@ -10,7 +10,7 @@ from pathlib import Path
 
 import paths
 from cases import LAB_WWW, Case
-from machines import PROGRAM_PACKAGES, Machine, boots_machines
+from machines import Machine, boots_machines, program_packages
 from overlay import ENTER
 from paths import eventually
 
@@ -63,15 +63,28 @@ def build_package(*options, tree=paths.ROOT):
     return tree / done.stdout.strip()
 
 
+def copy_sources(directory):
+    """Copies what `scripts/package` reads of the tree."""
+    for path in ("scripts", "etc", "CHANGELOG.md", "LICENSE", "Sources/Control/Statistics/Version.swift"):
+        to = Path(directory, path)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["cp", "--archive", paths.ROOT / path, to], check=True)
+
+
 def field(name):
     """A field of the package's control file."""
     said = subprocess.run(["dpkg-deb", "--field", package(), name], capture_output=True, text=True, check=True)
     return said.stdout.strip()
 
 
-@functools.cache
 def changed(deb, revision, conffile=None):
     """The same package with another revision, and with these settings as a conffile."""
+    with _building:
+        return _changed(deb, revision, conffile)
+
+
+@functools.cache
+def _changed(deb, revision, conffile):
     directory = Path(packages().name)
     tree = directory / f"revision-{revision}"
     subprocess.run(["dpkg-deb", "--raw-extract", deb, tree], check=True)
@@ -95,9 +108,11 @@ def newer(deb):
 class OnMachine(Case):
     """A machine with a provider of its own."""
 
+    suite = "bookworm"
+
     @classmethod
     def prepare(cls):
-        cls.machine = cls.share(Machine(packages=PROGRAM_PACKAGES)).boot()
+        cls.machine = cls.share(Machine(packages=program_packages(cls.suite), suite=cls.suite)).boot()
         cls.machine.copy(paths.binaries / "httpdns-lab", "/opt/lab/httpdns-lab")
         cls.machine.copy(paths.ZONE, "/opt/lab/lab.zone")
 
@@ -169,11 +184,8 @@ class Package(Case):
 
     def test_the_same_programs_make_the_same_bytes(self):
         with tempfile.TemporaryDirectory() as directory:
+            copy_sources(directory)
             # The tree also holds the package of an older version, which must not become part of an image.
-            for path in ("scripts", "etc", "CHANGELOG.md", "LICENSE", "Sources/Control/Statistics/Version.swift"):
-                to = Path(directory, path)
-                to.parent.mkdir(parents=True, exist_ok=True)
-                subprocess.run(["cp", "--archive", paths.ROOT / path, to], check=True)
             output = Path(directory, ".build/package")
             output.mkdir(parents=True)
             (output / "httpdnsd_0.0.1-1_amd64.deb").touch()
@@ -190,6 +202,21 @@ class Package(Case):
         # The package also holds a third program, httpdnsd-nftset.
         self.assertLess(package().stat().st_size, 9.2e6)
 
+    def test_a_library_without_a_row_and_a_row_without_a_library_are_refused(self):
+        with tempfile.TemporaryDirectory() as directory:
+            copy_sources(directory)
+            table = Path(directory, "etc/debian/libraries")
+            rows = table.read_text()
+            for text, expected in (
+                    (re.sub(r"(?m)^libpsl\.so\.5 .*\n", "", rows),
+                     "httpdnsd needs libpsl.so.5: add a row to etc/debian/libraries"),
+                    (rows + "libfoo.so.1 1 - libfoo1=1 libfoo1=1 libfoo1=1\n", "no program needs libfoo.so.1"),
+                    (rows.replace("GLIBC_2.36", "GLIBC_2.33"), "GLIBC_2.34 of libc.so.6"),
+                    (rows.replace("=3.0.13", "=3.0.2"), "libssl3t64=3.0.2-.* is older than its MINIMUM")):
+                table.write_text(text)
+                with self.assertRaisesRegex(AssertionError, expected):
+                    build_package(tree=Path(directory))
+
     def test_changelog_program_and_package_have_one_version(self):
         newest = re.search(r"(?m)^## (\S+)", (paths.ROOT / "CHANGELOG.md").read_text())[1]
         source = (paths.ROOT / "Sources/Control/Statistics/Version.swift").read_text()
@@ -199,6 +226,9 @@ class Package(Case):
     def test_it_needs_packages_of_debian_only_and_no_swift(self):
         names = set(re.findall(r"(?:^|[,|] )([a-z0-9.+-]+)", field("Depends")))
         self.assertLessEqual({"libc6", "libnghttp2-14", "libpsl5", "libsqlite3-0", "libssl3", "ca-certificates"}, names)
+        # The newer names of libraries, with 64-bit time_t, are chosen first.
+        self.assertIn("libssl3t64 (>= 3.0.9) | libssl3 (>= 3.0.9)", field("Depends"))
+        self.assertNotIn("hiredis", field("Depends"))
         # The package has a list newer than the one compiled into libpsl5.
         self.assertEqual("publicsuffix", field("Recommends"))
         self.assertFalse([name for name in names if "swift" in name])

@@ -23,11 +23,18 @@ from paths import eventually
 # The packages of a small server, and those with which the tests examine it.
 BASE_PACKAGES = ("systemd", "systemd-sysv", "dbus", "iproute2", "ca-certificates", "bind9-dnsutils", "procps")
 
-SUITE = "bookworm"
+# The suites of Debian that the package is for, and the columns of etc/debian/libraries with their packages.
+SUITES = {"bookworm": 3, "trixie": 4}
 
-# The packages that the programs are linked with, so that a package can be installed without a network.
-PROGRAM_PACKAGES = ("libhiredis0.14", "libidn2-0", "libmicrohttpd12", "libnghttp2-14", "libpsl5", "libseccomp2",
-                    "libsqlite3-0", "libssl3", "libstdc++6", "publicsuffix", "zlib1g")
+
+def program_packages(suite="bookworm"):
+    """The packages that the programs are linked with, so that a package can be installed without a network."""
+    rows = [line.split() for line in (paths.ROOT / "etc/debian/libraries").read_text().splitlines()
+            if line and not line.startswith("#")]
+    return (*sorted({row[SUITES[suite]].split("=")[0] for row in rows}), "publicsuffix")
+
+
+PROGRAM_PACKAGES = program_packages()
 
 # Paths that a comparison of a machine's disk leaves out: databases and logs of dpkg, of the journal and of users (the
 # file before the last change), and the seed of random numbers.
@@ -105,7 +112,7 @@ class Machine:
     """A machine that exists from its creation until `close`, and is booted by `boot`. `packages` are installed before
     it first boots, on this machine's network; its own has a loopback interface only."""
 
-    def __init__(self, packages=()):
+    def __init__(self, packages=(), suite="bookworm"):
         if os.geteuid() != 0:
             raise MachineFailure("machines: need root, for namespaces and mounts")
         self.name = f"machine{os.getpid()}-{next(_numbers)}"
@@ -113,7 +120,7 @@ class Machine:
         self._last_words = ""
         self._init = None
         self._token = overlay.new_token()
-        lower = debian_root(packages)
+        lower = debian_root(packages, suite)
         self.directory = Path(tempfile.mkdtemp(prefix="e2e-machine-"))
         self._keeper = subprocess.Popen(
             ["unshare", "--mount", "--propagation", "private", "sh", "-c", _KEEPER, "sh", lower, self.directory,
@@ -275,16 +282,17 @@ def _own_group():
     raise MachineFailure("machines: need control groups of version 2; this kernel has none")
 
 
-def debian_root(packages=()):
+def debian_root(packages=(), suite="bookworm"):
     """The directory of a root with these packages, made if there is none yet. It is read only."""
-    base = _cached("base", BASE_PACKAGES, _bootstrap)
+    base = _cached("base", (suite, *BASE_PACKAGES), lambda root: _bootstrap(root, suite))
     if not packages:
         return base
-    return _cached("with", (*BASE_PACKAGES, *sorted(packages)), lambda root: _install(base, root, sorted(packages)))
+    return _cached("with", (suite, *BASE_PACKAGES, *sorted(packages)),
+                   lambda root: _install(base, root, sorted(packages)))
 
 
-def _cached(kind, packages, make):
-    key = hashlib.sha256(" ".join((RECIPE, SUITE, *packages)).encode()).hexdigest()[:12]
+def _cached(kind, words, make):
+    key = hashlib.sha256(" ".join((RECIPE, *words)).encode()).hexdigest()[:12]
     root = paths.machines / f"{kind}-{key}"
     paths.machines.mkdir(parents=True, exist_ok=True)
     with open(paths.machines / f"{kind}-{key}.lock", "w") as lock:
@@ -294,17 +302,17 @@ def _cached(kind, packages, make):
         unfinished = root.with_suffix(".new")
         shutil.rmtree(unfinished, ignore_errors=True)
         began = time.monotonic()
-        print(f"machines: making a Debian root with {' '.join(packages)}, once", file=sys.stderr, flush=True)
+        print(f"machines: making a Debian root of {' '.join(words)}, once", file=sys.stderr, flush=True)
         make(unfinished)
         unfinished.rename(root)
         print(f"machines: made in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
         return root
 
 
-def _bootstrap(root):
+def _bootstrap(root, suite):
     if not shutil.which("debootstrap"):
         raise MachineFailure("machines: debootstrap is missing: apt-get install debootstrap")
-    _call("debootstrap", "--variant=minbase", f"--include={','.join(BASE_PACKAGES)}", SUITE, root)
+    _call("debootstrap", "--variant=minbase", f"--include={','.join(BASE_PACKAGES)}", suite, root)
     # The machine ID is always the same, the first boot is over, and no timer starts in the middle of a test.
     (root / "etc/machine-id").write_text(hashlib.md5(b"httpdnsd").hexdigest() + "\n")
     (root / "etc/hostname").write_text("machine\n")
@@ -356,11 +364,12 @@ def _call(*command):
         raise MachineFailure(f"machines: {' '.join(map(str, command))}: {ended.stdout[-2000:]}{ended.stderr[-2000:]}")
 
 
-# The program `machines.py [PACKAGES...]` makes roots before the tests: for each argument one with the packages that it
-# names and those of the programs.
+# The program `machines.py [[SUITE:]PACKAGES...]` makes roots before the tests: for each argument one with the packages
+# that it names and those of the programs.
 if __name__ == "__main__":
     if UNBOOTABLE:
         print(f"machines: {UNBOOTABLE}; none is made", file=sys.stderr)
         sys.exit(0)
     for names in sys.argv[1:] or [""]:
-        debian_root((*PROGRAM_PACKAGES, *names.split()))
+        of, _, more = names.rpartition(":")
+        debian_root((*program_packages(of or "bookworm"), *more.split()), of or "bookworm")
