@@ -85,16 +85,17 @@ def changed(deb, revision, conffile=None):
 
 @functools.cache
 def _changed(deb, revision, conffile):
-    directory = Path(packages().name)
-    tree = directory / f"revision-{revision}"
+    directory = Path(tempfile.mkdtemp(dir=packages().name))
+    tree = directory / "tree"
     subprocess.run(["dpkg-deb", "--raw-extract", deb, tree], check=True)
     control = tree / "DEBIAN/control"
     control.write_text(re.sub(r"(?m)^(Version: .*-)\d+$", rf"\g<1>{revision}", control.read_text()))
     if conffile:
-        (tree / "DEBIAN/conffiles").write_text("/etc/httpdnsd/httpdnsd.toml\n")
+        with (tree / "DEBIAN/conffiles").open("a") as conffiles:
+            conffiles.write("/etc/httpdnsd/httpdnsd.toml\n")
         (tree / "etc/httpdnsd").mkdir(parents=True)
         (tree / "etc/httpdnsd/httpdnsd.toml").write_text(conffile)
-    made = directory / f"revision-{revision}.deb"
+    made = directory / "httpdnsd.deb"
     subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "--build", tree, made], check=True,
                    capture_output=True)
     return made
@@ -449,7 +450,7 @@ class Removed(OnMachine):
         settings = "/etc/httpdnsd/httpdnsd.toml"
         self.install_package()
         self.assertEqual(sample, self.machine.read(settings))
-        self.assertEqual("", self.machine.check("dpkg-query", "--show", "--showformat=${Conffiles}", "httpdnsd"))
+        self.assertNotIn(settings, self.machine.check("dpkg-query", "--show", "--showformat=${Conffiles}", "httpdnsd"))
         # A sample that the operator has deleted stays away.
         self.machine.check("rm", settings)
         self.upgrade(newer(package()))
