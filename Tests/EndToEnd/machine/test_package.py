@@ -2,6 +2,7 @@
 # booted machine.
 
 import functools
+import json
 import re
 import subprocess
 import tempfile
@@ -190,9 +191,31 @@ class Package(Case):
             output = Path(directory, ".build/package")
             output.mkdir(parents=True)
             (output / "httpdnsd_0.0.1-1_amd64.deb").touch()
-            again = build_package(tree=Path(directory))
-            self.assertEqual([package().name], [path.name for path in output.iterdir()])
-            self.assertEqual(package().read_bytes(), again.read_bytes())
+            build_package(tree=Path(directory))
+            made = sorted([package().name, package().with_suffix(".spdx.json").name, "SHA256SUMS"])
+            self.assertEqual(made, sorted(path.name for path in output.iterdir()))
+            for name in made:
+                self.assertEqual((package().parent / name).read_bytes(), (output / name).read_bytes())
+            checked = subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=output, capture_output=True)
+            self.assertEqual(0, checked.returncode, checked.stderr)
+
+    def test_the_bill_of_materials_has_what_the_programs_contain_and_need(self):
+        bill = json.loads(package().with_suffix(".spdx.json").read_text())
+        versions = {entry["SPDXID"]: entry["versionInfo"] for entry in bill["packages"]}
+        linked = {kind: {entry["relatedSpdxElement"] for entry in bill["relationships"]
+                         if entry["relationshipType"] == kind} for kind in ("STATIC_LINK", "DYNAMIC_LINK")}
+        self.assertEqual({"SPDXRef-hiredis", "SPDXRef-swift-runtime", "SPDXRef-tomlplusplus"}, linked["STATIC_LINK"])
+        self.assertEqual({"SPDXRef-httpdnsd", *linked["STATIC_LINK"], *linked["DYNAMIC_LINK"]}, set(versions))
+        self.assertEqual(field("Version"), versions["SPDXRef-httpdnsd"])
+        for name in re.findall(r"(?:^|, |\| )(lib\S+|zlib1g) \(>= ", field("Depends")):
+            if not name.endswith("t64"):
+                self.assertIn(f"SPDXRef-{name.replace('+', '-')}", linked["DYNAMIC_LINK"])
+        # The notices that the licences of these parts ask for.
+        with tempfile.TemporaryDirectory() as directory:
+            subprocess.run(["dpkg-deb", "--extract", package(), directory], check=True)
+            notices = Path(directory, "usr/share/doc/httpdnsd/copyright").read_text()
+        for part in linked["STATIC_LINK"]:
+            self.assertIn(f"\nFiles: {part.removeprefix('SPDXRef-')}\n", notices)
 
     def test_the_programs_and_the_package_stay_small(self):
         with tempfile.TemporaryDirectory() as directory:
