@@ -90,7 +90,7 @@ let package = Package(
             "HTTPServer", ["CMicrohttpd", "DNSWire", "LinuxIO"],
             embedded: ["page.html", "page.css", "charts.js", "page.js"]),
         module("Store", ["CSQLite", "DNSWire"]),
-        module("Settings", ["CTOML", "DNSWire", "InternationalNames"]),
+        module("Settings", ["CTOML", "DNSWire", "InternationalNames", "JSON"]),
         module("SetFeed", ["DNSWire"]),
         module("Fleet", ["Crypto", "DNSWire"]),
         module("Redis", ["CHiredis", "DNSWire", "LinuxIO"]),

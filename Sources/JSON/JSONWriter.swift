@@ -4,11 +4,19 @@ extension JSONValue {
     /// The document without white space, members sorted by name: the same value makes the same text.
     package var text: String {
         var bytes: [UInt8] = []
-        write(to: &bytes)
+        write(to: &bytes, atDepth: nil)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private func write(to bytes: inout [UInt8]) {
+    /// The document for people: members sorted by name, each of them and each element on a line of its own.
+    package var indentedText: String {
+        var bytes: [UInt8] = []
+        write(to: &bytes, atDepth: 0)
+        return String(decoding: bytes, as: UTF8.self) + "\n"
+    }
+
+    /// - Parameter depth: the number of arrays and objects around the value; nil: without white space.
+    private func write(to bytes: inout [UInt8], atDepth depth: Int?) {
         switch self {
         case .null: bytes.append(contentsOf: "null".utf8)
         case .boolean(let boolean): bytes.append(contentsOf: (boolean ? "true" : "false").utf8)
@@ -16,26 +24,36 @@ extension JSONValue {
         case .number(let number): bytes.append(contentsOf: JSONValue.text(of: number).utf8)
         case .text(let text): JSONValue.write(text, to: &bytes)
         case .array(let elements):
-            JSONValue.write(elements, between: "[]", to: &bytes) { $0.write(to: &$1) }
+            JSONValue.write(elements, between: "[]", to: &bytes, atDepth: depth) {
+                $0.write(to: &$1, atDepth: depth.map { $0 + 1 })
+            }
         case .object(let object):
-            JSONValue.write(object.members.sorted { $0.name < $1.name }, between: "{}", to: &bytes) { member, bytes in
+            let members = object.members.sorted { $0.name < $1.name }
+            JSONValue.write(members, between: "{}", to: &bytes, atDepth: depth) { member, bytes in
                 JSONValue.write(member.name, to: &bytes)
-                bytes.append(UInt8(ascii: ":"))
-                member.value.write(to: &bytes)
+                bytes.append(contentsOf: (depth == nil ? ":" : ": ").utf8)
+                member.value.write(to: &bytes, atDepth: depth.map { $0 + 1 })
             }
         }
     }
 
     private static func write<Part>(
-        _ parts: [Part], between brackets: StaticString, to bytes: inout [UInt8],
+        _ parts: [Part], between brackets: StaticString, to bytes: inout [UInt8], atDepth depth: Int?,
         _ writePart: (Part, inout [UInt8]) -> Void
     ) {
         bytes.append(brackets.description.utf8.first ?? 0)
         for (place, part) in parts.enumerated() {
             if place > 0 { bytes.append(UInt8(ascii: ",")) }
+            if let depth { beginLine(&bytes, depth + 1) }
             writePart(part, &bytes)
         }
+        if let depth, !parts.isEmpty { beginLine(&bytes, depth) }
         bytes.append(brackets.description.utf8.last ?? 0)
+    }
+
+    private static func beginLine(_ bytes: inout [UInt8], _ depth: Int) {
+        bytes.append(UInt8(ascii: "\n"))
+        bytes.append(contentsOf: repeatElement(UInt8(ascii: " "), count: 2 * depth))
     }
 
     /// A whole number is written without a fraction. A number beyond `Double` is written as one.

@@ -7,6 +7,7 @@ extension Settings {
         /// The table's header: "[server]" or "[[rule]]".
         let header: String
         let keys: [(name: String, mayBeSecret: Bool)]
+        let schema: @Sendable () -> ValueSchema
         /// Reads the table into the settings.
         let read: @Sendable (inout SettingsErrors, TOMLNode, _ root: TOMLNode, inout Settings) -> Void
         /// Returns the text of the table, or of each table of an array.
@@ -19,37 +20,44 @@ extension Settings {
         ) {
             let header = "[\(name)]"
             self.init(
-                name, header, Table.keys, read: { $0.read($1, in: name, into: &$3[keyPath: path]) },
+                name, header, Table.keys, schema: { Table.schema(Settings.defaults[keyPath: path]) },
+                read: { $0.read($1, in: name, into: &$3[keyPath: path]) },
                 write: { isWritten($0[keyPath: path]) ? [Settings.section(header, $0[keyPath: path])] : [] })
         }
 
         /// - Parameters:
-        ///   - read: reads the array; also takes the root of the document.
+        ///   - counts: the bounds of the number of tables.
+        ///   - schema: the schema of a table.
         ///   - write: returns the text of a table; nil: only its own keys.
+        ///   - read: reads the array; also takes the root of the document.
         fileprivate init<Table: KeyedTable>(
             _ name: String, _ path: any WritableKeyPath<Settings, [Table]> & Sendable,
+            _ counts: ClosedRange<Int>, schema: @escaping @Sendable () -> ValueSchema = { Table.schema() },
             write: (@Sendable (Table) -> String)? = nil,
             read: @escaping @Sendable (inout SettingsErrors, TOMLNode, _ root: TOMLNode) -> [Table]
         ) {
             let header = "[[\(name)]]"
             self.init(
-                name, header, Table.keys, read: { $3[keyPath: path] = read(&$0, $1, $2) },
+                name, header, Table.keys, schema: { .list(of: schema(), counts) },
+                read: { $3[keyPath: path] = read(&$0, $1, $2) },
                 write: { $0[keyPath: path].map { write?($0) ?? Settings.section(header, $0) } })
         }
 
         private init<Table>(
-            _ name: String, _ header: String, _ keys: [Key<Table>],
+            _ name: String, _ header: String, _ keys: [Key<Table>], schema: @escaping @Sendable () -> ValueSchema,
             read: @escaping @Sendable (inout SettingsErrors, TOMLNode, TOMLNode, inout Settings) -> Void,
             write: @escaping @Sendable (Settings) -> [String]
         ) {
-            (self.name, self.header, self.read, self.write) = (name, header, read, write)
+            (self.name, self.header, self.schema, self.read, self.write) = (name, header, schema, read, write)
             self.keys = keys.map { ($0.name, $0.mayBeSecret) }
         }
     }
 
     static let rows: [FileTable] = [
         FileTable("server", \.server),
-        FileTable("provider", \.providers, write: \.section) { errors, node, _ in errors.providers(node) },
+        FileTable(
+            "provider", \.providers, SettingsErrors.providerCounts, schema: { Provider.wholeSchema }, write: \.section
+        ) { errors, node, _ in errors.providers(node) },
         FileTable("system-resolver", \.systemResolver),
         FileTable("cache", \.cache),
         FileTable("prefetch", \.prefetch),
@@ -59,10 +67,12 @@ extension Settings {
         FileTable("fleet", \.fleet, isWritten: { !$0.servers.isEmpty }),
         FileTable("control", \.control),
         FileTable("log", \.log),
-        FileTable("notify", \.receivers) { errors, node, _ in errors.receivers(node) },
-        FileTable("nameserver", \.nameservers) { $0.nameservers($1, besideProviders: $2.names(of: "provider")) },
-        FileTable("view", \.views) { $0.views($1, beside: $2.names(of: "provider")) },
-        FileTable("rule", \.rules) {
+        FileTable("notify", \.receivers, SettingsErrors.receiverCounts) { errors, node, _ in errors.receivers(node) },
+        FileTable("nameserver", \.nameservers, SettingsErrors.nameserverCounts) {
+            $0.nameservers($1, besideProviders: $2.names(of: "provider"))
+        },
+        FileTable("view", \.views, SettingsErrors.viewCounts) { $0.views($1, beside: $2.names(of: "provider")) },
+        FileTable("rule", \.rules, SettingsErrors.ruleCounts) {
             $0.rules($1, providers: $2.names(of: "provider"), nameservers: $2.names(of: "nameserver"))
         },
     ]

@@ -38,6 +38,8 @@ extension Settings {
 }
 
 extension Settings.Fleet: KeyedTable {
+    static let requiredKeys = SettingsErrors.neededOfFleet.map(\.0)
+
     private static let maxServers = 4
     private static let maxKeys = 2
     /// The bounds of `readTimeout`. No server answers below the minimum; a provider answers within the maximum.
@@ -100,7 +102,9 @@ extension Settings.Fleet.Server: CustomStringConvertible {
 
 extension Format<Settings.Fleet.Server> {
     static let fleetServer = Format.text(
-        allowed: "\"unix:/PATH\" or \"redis://ADDR[:PORT]\"", parse: { Settings.Fleet.Server($0) },
+        allowed: "\"unix:/PATH\" or \"redis://ADDR[:PORT]\"",
+        schema: .matching("unix:\(TextPattern.path)|redis://\(TextPattern.server)"),
+        parse: { Settings.Fleet.Server($0) },
         write: \.description)
 }
 
@@ -109,7 +113,7 @@ extension TOMLNode {
 }
 
 extension SettingsErrors {
-    private static let neededOfFleet = [
+    static let neededOfFleet = [
         ("server", "write, for example, server = \"unix:/run/redis/redis-server.sock\""),
         ("site", "name the place whose members get the same answers, such as site = \"sh-a\""),
         ("key-file", "all members need the same key, such as the output of: openssl rand -hex 32"),

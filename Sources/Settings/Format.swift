@@ -6,10 +6,20 @@ import DNSWire
 struct Format<Value>: Sendable {
     /// Ends the sentence "allowed: ...".
     let allowed: String
+    let schema: @Sendable () -> ValueSchema
     let read: @Sendable (TOMLNode) throws(Misfit) -> Value
     /// Returns TOML text; nil for a value that is omitted.
     let write: @Sendable (Value) -> String?
-    var secrecy = Secrecy.none
+    let secrecy: Secrecy
+
+    /// - Parameter schema: made only for `--print-schema`.
+    init(
+        allowed: String, schema: @autoclosure @escaping @Sendable () -> ValueSchema,
+        read: @escaping @Sendable (TOMLNode) throws(Misfit) -> Value,
+        write: @escaping @Sendable (Value) -> String?, secrecy: Secrecy = .none
+    ) {
+        (self.allowed, self.schema, self.read, self.write, self.secrecy) = (allowed, schema, read, write, secrecy)
+    }
 }
 
 /// Whether messages show the text in place of a value. Remedies of a format with secrets repeat only text that is
@@ -94,12 +104,12 @@ extension Format {
     ///
     /// - Parameter remediesIntegers: the remedy is also for an integer, as its digits.
     static func text(
-        allowed: String, secrecy: Secrecy = .none, remediesIntegers: Bool = false,
-        remedy: @escaping @Sendable (String) -> String? = { _ in nil },
+        allowed: String, schema: @autoclosure @escaping @Sendable () -> ValueSchema, secrecy: Secrecy = .none,
+        remediesIntegers: Bool = false, remedy: @escaping @Sendable (String) -> String? = { _ in nil },
         parse: @escaping @Sendable (String) -> Value?, write: @escaping @Sendable (Value) -> String
     ) -> Format {
         Format(
-            allowed: allowed,
+            allowed: allowed, schema: schema(),
             read: { node throws(Misfit) in
                 switch node.value {
                 case .string(let text):
@@ -116,7 +126,7 @@ extension Format {
     /// The format in which the empty string means unset; `written` says whether to write it.
     func orEmpty(written: Bool = false) -> Format<Value?> {
         Format<Value?>(
-            allowed: "\(allowed), or \"\"",
+            allowed: "\(allowed), or \"\"", schema: .either(.words([""]), schema()),
             read: { [self] node throws(Misfit) in
                 if case .string("") = node.value { return nil }
                 return try read(node)
@@ -128,7 +138,7 @@ extension Format {
     var orOff: Format<Value?> {
         let allowed = "\(allowed), or \"off\""
         return Format<Value?>(
-            allowed: allowed,
+            allowed: allowed, schema: .either(.words(["off"]), schema()),
             read: { [self] node throws(Misfit) in
                 if case .string("off") = node.value { return nil }
                 do throws(Misfit) {
@@ -142,14 +152,15 @@ extension Format {
 
     /// The format of a key without a default.
     var optional: Format<Value?> {
-        Format<Value?>(allowed: allowed, read: read, write: { $0.flatMap(write) }, secrecy: secrecy)
+        Format<Value?>(
+            allowed: allowed, schema: schema(), read: read, write: { $0.flatMap(write) }, secrecy: secrecy)
     }
 
     /// The format of a list. `counts` bounds the length; `elements` names the elements in the plural.
     func list(of elements: String, _ counts: ClosedRange<Int>) -> Format<[Value]> {
         let allowed = "an array of \(counts.lowerBound) to \(counts.upperBound) \(elements)"
         return Format<[Value]>(
-            allowed: allowed,
+            allowed: allowed, schema: .list(of: schema(), counts),
             read: { [self] node throws(Misfit) in
                 guard case .array(let nodes) = node.value else {
                     let element = (try? read(node)).flatMap(write)
@@ -183,7 +194,7 @@ extension Format {
         let list = list(of: elements, 0...most)
         let allowed = "\(allowed), or \(list.allowed)"
         return Format<[Value]>(
-            allowed: allowed,
+            allowed: allowed, schema: .either(schema(), list.schema()),
             read: { [self] node throws(Misfit) in
                 if case .array = node.value { return try list.read(node) }
                 do throws(Misfit) {
@@ -197,7 +208,8 @@ extension Format {
 
     /// The format that omits one value, the default, when writing.
     func leavingOut(_ value: Value) -> Format where Value: Equatable & Sendable {
-        Format(allowed: allowed, read: read, write: { $0 == value ? nil : write($0) }, secrecy: secrecy)
+        Format(
+            allowed: allowed, schema: schema(), read: read, write: { $0 == value ? nil : write($0) }, secrecy: secrecy)
     }
 }
 
@@ -206,7 +218,7 @@ private let maxListBytes = 160
 
 extension Format<Bool> {
     static let truth = Format(
-        allowed: "true or false",
+        allowed: "true or false", schema: .truth,
         read: { node throws(Misfit) in
             guard case .boolean(let value) = node.value else {
                 throw Misfit(node, allowed: "true or false", remedy: truthRemedy(node))
@@ -230,7 +242,7 @@ extension Format<Int> {
     static func integer(_ range: ClosedRange<Int>, meaning: String) -> Format {
         let allowed = "an integer from \(range.lowerBound) to \(range.upperBound) (\(meaning))"
         return Format(
-            allowed: allowed,
+            allowed: allowed, schema: .integer(range),
             read: { node throws(Misfit) in
                 guard case .integer(let value) = node.value, let value = Int(exactly: value), range.contains(value)
                 else { throw Misfit(node, allowed: allowed) }
@@ -243,7 +255,7 @@ extension Format<Int> {
     static func plainInteger(_ range: ClosedRange<Int>, meaning: String) -> Format {
         let number = integer(range, meaning: meaning)
         return Format(
-            allowed: number.allowed,
+            allowed: number.allowed, schema: number.schema(),
             read: { node throws(Misfit) in
                 if case .string(let text) = node.value, let value = Int(text), text == "\(value)", range.contains(value)
                 {
@@ -259,8 +271,8 @@ extension Format<UInt16> {
     static let port: Format = {
         let number = Format<Int>.plainInteger(1...65_535, meaning: "a TCP port")
         return Format(
-            allowed: number.allowed, read: { node throws(Misfit) in UInt16(clamping: try number.read(node)) },
-            write: { String($0) })
+            allowed: number.allowed, schema: number.schema(),
+            read: { node throws(Misfit) in UInt16(clamping: try number.read(node)) }, write: { String($0) })
     }()
 }
 
@@ -269,7 +281,7 @@ extension Format<Double> {
     static func number(_ range: ClosedRange<Double>) -> Format {
         let allowed = "a number from \(range.lowerBound) to \(range.upperBound)"
         return Format(
-            allowed: allowed,
+            allowed: allowed, schema: .number(range),
             read: { node throws(Misfit) in
                 let number: Double? =
                     switch node.value {
@@ -300,7 +312,7 @@ extension Format {
         of words: [String], parse: @escaping @Sendable (String) -> Value?, write: @escaping @Sendable (Value) -> String
     ) -> Format {
         .text(
-            allowed: words.map(tomlString).joined(separator: ", "),
+            allowed: words.map(tomlString).joined(separator: ", "), schema: .words(words),
             remedy: { text in nearestName(to: text, among: words).map { "did you mean \"\($0)\"?" } },
             parse: { words.contains($0) ? parse($0) : nil }, write: write)
     }

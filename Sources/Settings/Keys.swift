@@ -10,6 +10,8 @@ struct Key<Section>: Sendable {
     let write: @Sendable (Section) -> String?
     /// Whether `Settings.redacted` removes the key's value or a part of it.
     let mayBeSecret: Bool
+    let allowed: String
+    let valueSchema: @Sendable () -> ValueSchema
 
     init<Value>(_ name: String, _ path: any WritableKeyPath<Section, Value> & Sendable, _ format: Format<Value>) {
         self.init(name, get: { $0[keyPath: path] }, set: { $0[keyPath: path] = $1 }, format)
@@ -23,6 +25,7 @@ struct Key<Section>: Sendable {
         read = { node, section throws(Misfit) in set(&section, try format.read(node)) }
         write = { format.write(get($0)) }
         mayBeSecret = if case .none = format.secrecy { false } else { true }
+        (allowed, valueSchema) = (format.allowed, format.schema)
     }
 }
 
@@ -32,18 +35,30 @@ typealias Contradiction = (key: String?, text: String)
 /// A table of the settings file.
 protocol KeyedTable: Sendable {
     static var keys: [Key<Self>] { get }
+    /// The keys that the table must have, with values that are not empty.
+    static var requiredKeys: [String] { get }
+}
+
+extension KeyedTable {
+    static var requiredKeys: [String] { [] }
 }
 
 /// A table of an array of tables, whose keys are checked together after all are read.
 protocol KeyedElement: KeyedTable {
     /// The value before its keys are read; required keys have no valid value.
     static var empty: Self { get }
-    /// Returns the contradictions between the keys.
+    /// The keys that every element must have, each with an example in TOML.
+    static var required: KeyValuePairs<String, String> { get }
+    /// Returns the contradictions between the keys, without those that are missing in every case.
     ///
     /// - Parameter given: the keys of the table with a value that is not empty.
     func contradictions(_ given: Set<String>) -> [Contradiction]
     /// Returns the valid value; nil if a required key is missing, which is also a contradiction.
     func completed(_ given: Set<String>) -> Self?
+}
+
+extension KeyedElement {
+    static var requiredKeys: [String] { required.map(\.key) }
 }
 
 extension Settings {

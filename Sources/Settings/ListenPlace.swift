@@ -39,6 +39,7 @@ extension Format<[ListenPlace]> {
 
     static let listenPlaces = Format<ListenPlace>(
         allowed: Format<SocketAddress>.listenEndpoint.allowed,
+        schema: Format<SocketAddress>.listenEndpoint.schema(),
         read: { node throws(Misfit) in .address(try Format<SocketAddress>.listenEndpoint.read(node)) },
         write: { tomlString("\($0)") }
     ).list(of: "strings \"ADDR:PORT\"", 1...maxPlaces)

@@ -104,6 +104,7 @@ extension Settings.Nameserver.Server: CustomStringConvertible {
 extension Format<Settings.Nameserver.Server> {
     static let namedServer = Format.text(
         allowed: "\"ADDR[:PORT]\" or \"tls://ADDR[:PORT][#NAME]\", with an IPv6 address in brackets before a port",
+        schema: .matching("\(TextPattern.server)|tls://\(TextPattern.server)(#\(TextPattern.hostName))?"),
         remedy: { Settings.Nameserver.Server.remedy($0) }, parse: { Settings.Nameserver.Server($0) },
         write: \.description)
 }
@@ -115,6 +116,7 @@ extension Settings.Nameserver: KeyedElement {
     private static let maxNames = 1000
 
     static let empty = Self(name: "", servers: [])
+    static let required: KeyValuePairs = ["name": "\"corp\"", "servers": "[\"192.0.2.53\"]"]
 
     static let keys: [Key<Settings.Nameserver>] = [
         Key("name", \.name, .providerName),
@@ -131,10 +133,6 @@ extension Settings.Nameserver: KeyedElement {
 
     func contradictions(_ given: Set<String>) -> [Contradiction] {
         var list: [Contradiction] = []
-        if name.isEmpty { list.append((nil, "this [[nameserver]] has no name; write, for example, name = \"corp\"")) }
-        if servers.isEmpty {
-            list.append((nil, "this [[nameserver]] has no servers; write, for example, servers = [\"192.0.2.53\"]"))
-        }
         if caFile != nil, servers.allSatisfy({ $0.transport == .plain }) {
             list.append(("ca-file", "nameserver.ca-file: found without a server \"tls://...\"; allowed: with one"))
         }
@@ -160,11 +158,11 @@ extension Settings.Nameserver: KeyedElement {
 
 extension SettingsErrors {
     /// Maximum number of nameservers. Each is a source with measurements and counters of its own, as a provider is.
-    private static let maxNameservers = 16
+    static let nameserverCounts = 0...16
 
     mutating func nameservers(_ node: TOMLNode, besideProviders providers: [String]) -> [Settings.Nameserver] {
         var nameservers: [Settings.Nameserver] = []
-        for table in tables(node, named: "nameserver", 0...SettingsErrors.maxNameservers) {
+        for table in tables(node, named: "nameserver", SettingsErrors.nameserverCounts) {
             guard let nameserver = filled(table, in: "nameserver") as Settings.Nameserver? else { continue }
             judge(nameserver, table.node, beside: nameservers, providers)
             nameservers.append(nameserver)

@@ -84,7 +84,7 @@ extension Format {
             return make(value)
         }
         return .text(
-            allowed: allowed, remediesIntegers: true,
+            allowed: allowed, schema: .matching(pattern(units, least, most)), remediesIntegers: true,
             remedy: { text in
                 guard let (proposal, lacksUnit) = proposal(for: text, units, usual), parse(proposal) != nil else {
                     return nil
@@ -103,6 +103,14 @@ extension Format {
         if word.isEmpty { return ("\(digits)\(usual.name)", true) }
         let unit = units.first { $0.name.lowercased() == word || $0.misspellings.contains(word) }
         return unit.map { ("\(digits)\($0.name)", false) }
+    }
+
+    /// The numbers from `least` to `most` that each unit can write.
+    private static func pattern(_ units: [Unit], _ least: Int64, _ most: Int64) -> String {
+        units.compactMap { unit in
+            let (low, high) = (Int((least + unit.factor - 1) / unit.factor), Int(most / unit.factor))
+            return low <= high ? "0*\(TextPattern.number(low...high))\(unit.name)" : nil
+        }.joined(separator: "|")
     }
 
     private static func number(_ text: String, _ units: [Unit]) -> Int64? {

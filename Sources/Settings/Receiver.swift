@@ -71,6 +71,7 @@ extension Settings.Receiver: KeyedElement {
     private static let maxAddresses = 16
 
     static let empty = Self(url: .init(location: .empty, query: nil), addresses: [])
+    static let required: KeyValuePairs = ["url": "\"https://HOST/PATH\""]
 
     static let keys: [Key<Settings.Receiver>] = [
         Key("url", \.url, .receiverURL),
@@ -91,9 +92,7 @@ extension Settings.Receiver: KeyedElement {
     }
 
     func contradictions(_ given: Set<String>) -> [Contradiction] {
-        guard given.contains("url") else {
-            return [(nil, "this [[notify]] has no url; write, for example, url = \"https://HOST/PATH\"")]
-        }
+        guard given.contains("url") else { return [] }
         var list: [Contradiction] = []
         if case .name(let host) = url.location.host, addresses.isEmpty {
             list.append(

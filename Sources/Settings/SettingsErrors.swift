@@ -15,12 +15,13 @@ struct SettingsErrors {
 
     /// Maximum number of providers. Each costs connections, memory and counters.
     static let maxProviders = 32
+    static let providerCounts = 1...maxProviders
     /// Maximum number of rules, which are exceptions to the general settings.
-    private static let maxRules = 1000
+    static let ruleCounts = 0...1000
     /// Maximum number of files of all rules. Each is searched for every name that is not in the cache.
     private static let maxRuleFiles = 64
     /// Maximum number of receivers. Each event is sent to every receiver.
-    private static let maxReceivers = 4
+    static let receiverCounts = 0...4
 
     private typealias Home = (table: String, header: String, keys: [(name: String, mayBeSecret: Bool)])
 
@@ -141,7 +142,7 @@ struct SettingsErrors {
 
     mutating func providers(_ node: TOMLNode) -> [Settings.Provider] {
         var providers: [Settings.Provider] = []
-        for table in tables(node, named: "provider", 1...SettingsErrors.maxProviders) {
+        for table in tables(node, named: "provider", SettingsErrors.providerCounts) {
             let provider: Settings.Provider? = filled(table, in: "provider", besideTables: ["template"]) {
                 (provider, errors) in
                 provider.template = table.node.member("template").map { errors.template($0) }
@@ -168,6 +169,11 @@ struct SettingsErrors {
         // A key with an invalid value counts as missing; a second error would only repeat the first.
         guard all.count == before else { return nil }
         let given = Set(table.members.filter { !$0.node.isEmpty }.map(\.key))
+        for (key, example) in Element.required where !given.contains(key) {
+            note(
+                table.node, aboutKey: true,
+                "this [[\(name)]] has no \(key); write, for example, \(key) = \(example)")
+        }
         note(element.contradictions(given), in: table.node)
         return element.completed(given)
     }
@@ -181,7 +187,7 @@ struct SettingsErrors {
     }
 
     mutating func receivers(_ node: TOMLNode) -> [Settings.Receiver] {
-        tables(node, named: "notify", 0...SettingsErrors.maxReceivers).compactMap { filled($0, in: "notify") }
+        tables(node, named: "notify", SettingsErrors.receiverCounts).compactMap { filled($0, in: "notify") }
     }
 
     private mutating func template(_ table: TOMLNode) -> Settings.Provider.Template {
@@ -211,7 +217,7 @@ struct SettingsErrors {
     mutating func rules(_ node: TOMLNode, providers: [String], nameservers: [String]) -> [Settings.Rule] {
         var rules: [Settings.Rule] = []
         var elements: [TOMLNode] = []
-        for (element, members) in tables(node, named: "rule", 0...SettingsErrors.maxRules) {
+        for (element, members) in tables(node, named: "rule", SettingsErrors.ruleCounts) {
             let before = all.count
             var rule = Settings.Rule(match: [])
             read(members, in: "rule", header: "[[rule]]", into: &rule)

@@ -6,6 +6,7 @@ import InternationalNames
 extension Format<SocketAddress> {
     static let listenEndpoint = Format.text(
         allowed: "\"ADDR:PORT\" or \"[ADDR]:PORT\", such as \"127.0.0.1:53\" or \"[::1]:53\"",
+        schema: .matching(TextPattern.endpoint(0...65_535)),
         remedy: { text in
             if let colon = text.lastIndex(of: ":"), !text.hasPrefix("["),
                 let endpoint = SocketAddress("[\(text[..<colon])]\(text[colon...])")
@@ -17,7 +18,7 @@ extension Format<SocketAddress> {
         parse: { SocketAddress($0) }, write: \.description)
 
     static let nameserver = Format.text(
-        allowed: "\"ADDR\", \"ADDR:PORT\" or \"[ADDR]:PORT\"",
+        allowed: "\"ADDR\", \"ADDR:PORT\" or \"[ADDR]:PORT\"", schema: .matching(TextPattern.server),
         parse: { text in
             SocketAddress(text, defaultPort: 53).flatMap { $0.port == 0 ? nil : $0 }
         },
@@ -27,6 +28,7 @@ extension Format<SocketAddress> {
 extension Format<Prefix> {
     static let prefix = Format.text(
         allowed: "\"ADDR/LENGTH\", such as \"192.168.0.0/16\" or \"fd00::/8\"",
+        schema: .matching(TextPattern.prefix(isLengthOptional: true)),
         remedy: cut, parse: { Prefix($0) }, write: \.description)
 
     @Sendable fileprivate static func cut(_ text: String) -> String? {
@@ -44,6 +46,7 @@ extension Format<Prefix> {
 extension Format<Settings.Provider.ClientSubnet> {
     static let clientSubnet = Format.text(
         allowed: "\"ADDR/LENGTH\", such as \"192.0.2.0/24\", or \"auto\"",
+        schema: .matching("auto|\(TextPattern.prefix(isLengthOptional: false))"),
         remedy: Format<Prefix>.cut,
         parse: { text in
             if text == "auto" { return .auto }
@@ -61,7 +64,7 @@ extension Format<Settings.Provider.ClientSubnet> {
 extension Format<Settings.Provider.Proxy> {
     static let proxy = Format.text(
         allowed: "\"http://[USER@]ADDR:PORT\" or \"socks5h://[USER@]ADDR:PORT\" with an IP address",
-        secrecy: .always,
+        schema: .matching(TextPattern.proxy), secrecy: .always,
         remedy: { text in
             guard let separator = text.firstRange(of: "://") else { return nil }
             let rest = text[separator.upperBound...]
@@ -83,6 +86,8 @@ extension Format<Settings.Rule.RuleResolver> {
     /// nameserver's.
     static let ruleResolver = Format.text(
         allowed: "\"httpdns\", \"system\", \"link\" or the name of a [[provider]] or [[nameserver]]",
+        // One of the words has the form of a name, too.
+        schema: .matching(TextPattern.word(upTo: Format<String>.maxProviderNameBytes)),
         parse: { text in
             switch text {
             case "httpdns": .httpdns
@@ -105,6 +110,8 @@ extension Format<String> {
     /// A user name as useradd(8) accepts it. Rejects numbers, which could mean root (0).
     static let userName = Format.text(
         allowed: "the name of a user of this machine, but not root",
+        schema: .matching(
+            "([A-Za-z._]|[0-9]+[A-Za-z._-])[0-9A-Za-z._-]*", maxBytes: maxUserBytes, butNot: ["root"]),
         remedy: { text in
             guard text == "root" else { return nil }
             return "the daemon drops root privileges after it has bound the ports: name an unprivileged user"
@@ -123,16 +130,19 @@ private let maxUserBytes = 32
 
 extension Format<Address> {
     static let address = Format.text(
-        allowed: "an IPv4 or IPv6 address without port or brackets", parse: { Address($0) }, write: \.description)
+        allowed: "an IPv4 or IPv6 address without port or brackets", schema: .matching(TextPattern.address),
+        parse: { Address($0) }, write: \.description)
 }
 
 extension Format<Name> {
     static let name = Format.text(
-        allowed: "a domain name, such as \"www.example.com\"", remedy: { InternationalName.remedy($0) },
+        allowed: "a domain name, such as \"www.example.com\"", schema: .matching(TextPattern.hostName),
+        remedy: { InternationalName.remedy($0) },
         parse: { Settings.hostName($0).flatMap { Name($0) } }, write: \.description)
 
     static let ruleName = Format.text(
         allowed: "a domain name, such as \"example.com\", or \".\" for every name",
+        schema: .matching("\\.|\(TextPattern.hostName)"),
         remedy: { text in
             guard text.hasPrefix("*") || text.hasPrefix(".") else { return InternationalName.remedy(text) }
             let rest = text.drop { $0 == "*" || $0 == "." }
@@ -147,6 +157,7 @@ extension Format<Name> {
 extension Format<Settings.ProviderURL> {
     static let providerURL = Format.text(
         allowed: "\"https://HOST[:PORT]/PATH\" or \"http://HOST[:PORT]/PATH\" without user name, query and fragment",
+        schema: .matching(TextPattern.url, maxBytes: Settings.ProviderURL.maxBytes),
         secrecy: .unless(Settings.ProviderURL.isPublic),
         remedy: { text in
             if !text.contains("://"), Settings.ProviderURL.isPublic(text),
@@ -165,12 +176,13 @@ extension Format<Settings.ReceiverURL> {
     static let receiverURL = Format.text(
         allowed: "\"https://HOST[:PORT]/PATH[?QUERY]\" or \"http://HOST[:PORT]/PATH[?QUERY]\" without user name and "
             + "fragment",
+        schema: .matching(TextPattern.url + TextPattern.urlQuery, maxBytes: Settings.ProviderURL.maxBytes),
         secrecy: .always, parse: { Settings.ReceiverURL($0) }, write: \.description)
 }
 
 extension Format<String> {
     /// Maximum size of a provider's name: it fits any vendor's name and a statistics line.
-    private static let maxProviderNameBytes = 32
+    fileprivate static let maxProviderNameBytes = 32
     /// Values of `resolver` in rules that are not provider names.
     private static let reservedProviderNames = ["httpdns", "system", "link"]
     /// Maximum size of a credential's name: NAME_MAX of Linux, since a credential is a file.
@@ -182,6 +194,7 @@ extension Format<String> {
 
     static let providerName = Format.text(
         allowed: "1 to 32 letters, digits, \"-\", \"_\" or \".\"; not \"httpdns\", \"system\" or \"link\"",
+        schema: .matching(TextPattern.word(upTo: maxProviderNameBytes), butNot: reservedProviderNames),
         parse: { text in
             guard (1...maxProviderNameBytes).contains(text.utf8.count), text.utf8.allSatisfy(isWordByte) else {
                 return nil
@@ -192,6 +205,7 @@ extension Format<String> {
 
     static let plainName = Format.text(
         allowed: "1 to 32 letters, digits, \"-\", \"_\" or \".\"",
+        schema: .matching(TextPattern.word(upTo: maxProviderNameBytes)),
         parse: { (1...maxProviderNameBytes).contains($0.utf8.count) && $0.utf8.allSatisfy(isWordByte) ? $0 : nil },
         write: { $0 })
 
@@ -199,6 +213,7 @@ extension Format<String> {
     static let interfaceName = Format.text(
         allowed: "the name of a network interface: 1 to 15 printable characters, but not \"/\", \":\", \"%\" or a "
             + "space",
+        schema: .matching("[!-$&-.0-9;-~]{1,15}", butNot: [".", ".."]),
         parse: { text in
             let isPlain = text.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"/:%".utf8.contains($0) }
             return (1...15).contains(text.utf8.count) && isPlain && text != "." && text != ".." ? text : nil
@@ -206,7 +221,8 @@ extension Format<String> {
         write: { $0 })
 
     static let account = Format.text(
-        allowed: "1 to 64 letters, digits, \"-\", \"_\" or \".\"", secrecy: .always,
+        allowed: "1 to 64 letters, digits, \"-\", \"_\" or \".\"",
+        schema: .matching(TextPattern.word(upTo: maxAccountBytes)), secrecy: .always,
         parse: { (1...maxAccountBytes).contains($0.utf8.count) && $0.utf8.allSatisfy(isWordByte) ? $0 : nil },
         write: { $0 })
 
@@ -214,6 +230,9 @@ extension Format<String> {
     /// credential.
     static let keyFile = Format.text(
         allowed: "the absolute path of a file, or the name of a systemd credential",
+        schema: .matching(
+            "\(TextPattern.path)|\(TextPattern.word(upTo: maxCredentialBytes))", maxBytes: maxPathBytes,
+            butNot: [".", ".."]),
         secrecy: .unless(Settings.Provider.isPublic(file:)),
         parse: { text in
             if text.hasPrefix("/") { return text.utf8.count <= maxPathBytes && !text.utf8.contains(0) ? text : nil }
@@ -225,7 +244,8 @@ extension Format<String> {
     /// The format of a template: printable ASCII, so that it cannot end a line of an HTTP request.
     static func template(minBytes: Int = 0, _ secrecy: Secrecy = .none) -> Format {
         .text(
-            allowed: "\(minBytes) to \(maxTemplateBytes) printable ASCII characters", secrecy: secrecy,
+            allowed: "\(minBytes) to \(maxTemplateBytes) printable ASCII characters",
+            schema: .matching(TextPattern.printable(minBytes...maxTemplateBytes)), secrecy: secrecy,
             parse: { text in
                 let isPlain = text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
                 return isPlain && (minBytes...maxTemplateBytes).contains(text.utf8.count) ? text : nil
@@ -234,15 +254,17 @@ extension Format<String> {
     }
 
     static let hostName = Format.text(
-        allowed: "a host name", remedy: { InternationalName.remedy($0) }, parse: { Settings.hostName($0) },
+        allowed: "a host name", schema: .matching(TextPattern.hostName), remedy: { InternationalName.remedy($0) },
+        parse: { Settings.hostName($0) },
         write: { $0 })
 
     static let hostNameOrAddress = Format.text(
-        allowed: "a host name or an IP address", remedy: { InternationalName.remedy($0) },
+        allowed: "a host name or an IP address",
+        schema: .matching("\(TextPattern.address)|\(TextPattern.hostName)"), remedy: { InternationalName.remedy($0) },
         parse: { text in Address(text).map(\.description) ?? Settings.hostName(text) }, write: { $0 })
 
     static let hostHeader = Format.text(
-        allowed: "\"HOST\" or \"HOST:PORT\"",
+        allowed: "\"HOST\" or \"HOST:PORT\"", schema: .matching(TextPattern.urlAuthority),
         remedy: { Settings.ProviderURL.remedy("http://\($0)") },
         parse: { text in
             guard let url = Settings.ProviderURL("http://\(text)/"), url.path == "/" else { return nil }
@@ -254,6 +276,7 @@ extension Format<String> {
     static func path(maxBytes: Int = maxPathBytes) -> Format {
         .text(
             allowed: "an absolute path of at most \(maxBytes) bytes",
+            schema: .matching(TextPattern.path, maxBytes: maxBytes),
             parse: { text in
                 let isSound = text.hasPrefix("/") && text.utf8.count <= maxBytes && !text.utf8.contains(0)
                 return isSound ? text : nil

@@ -23,6 +23,7 @@ extension Settings.View: KeyedElement {
     private static let maxClients = 64
 
     static let empty = Self(name: "", clients: [])
+    static let required: KeyValuePairs = ["name": "\"guests\"", "clients": "[\"192.168.7.0/24\"]"]
 
     static let keys: [Key<Settings.View>] = [
         Key("name", \.name, .plainName),
@@ -35,22 +36,15 @@ extension Settings.View: KeyedElement {
 
     func completed(_ given: Set<String>) -> Self? { name.isEmpty || clients.isEmpty ? nil : self }
 
-    func contradictions(_ given: Set<String>) -> [Contradiction] {
-        var list: [Contradiction] = []
-        if name.isEmpty { list.append((nil, "this [[view]] has no name; write, for example, name = \"guests\"")) }
-        if clients.isEmpty {
-            list.append((nil, "this [[view]] has no clients; write, for example, clients = [\"192.168.7.0/24\"]"))
-        }
-        return list
-    }
+    func contradictions(_ given: Set<String>) -> [Contradiction] { [] }
 }
 
 extension SettingsErrors {
-    private static let maxViews = 16
+    static let viewCounts = 0...16
 
     mutating func views(_ node: TOMLNode, beside providers: [String]) -> [Settings.View] {
         var views: [Settings.View] = []
-        for table in tables(node, named: "view", 0...SettingsErrors.maxViews) {
+        for table in tables(node, named: "view", SettingsErrors.viewCounts) {
             guard var view = filled(table, in: "view") as Settings.View? else { continue }
             view.number = UInt32(views.count + 1)
             judgeName(view.name, "view", table.node, beside: views.map(\.name))

@@ -90,6 +90,15 @@ struct JSONTests {
         #expect(try Whole(decoding: read(text)) == JSONTests.whole)
     }
 
+    @Test("the text for people has a line for each member and element, and is the same document")
+    func indented() throws {
+        let value = JSONValue.object(["b": .array([.integer(1), .array([])]), "a": .object([:]), "c": .text("x")])
+        let lines = ["{", "  \"a\": {},", "  \"b\": [", "    1,", "    []", "  ],", "  \"c\": \"x\"", "}", ""]
+        #expect(value.indentedText == lines.joined(separator: "\n"))
+        let whole = try JSONTests.whole.encoded()
+        #expect(try JSONValue(reading: Array(whole.indentedText.utf8)).text == whole.text)
+    }
+
     @Test("numbers that JSON cannot hold become text")
     func nonNumbers() throws {
         #expect(try [Double.infinity, -.infinity, .nan].encoded().text == #"["infinite","-infinite","none"]"#)

@@ -44,7 +44,7 @@ enum Arrows {
         "HTTPServer": ["CMicrohttpd", "DNSWire", "Glibc", "LinuxIO"],
         // DNSWire: a stored answer is validated against its question.
         "Store": ["CSQLite", "DNSWire"],
-        "Settings": ["CTOML", "DNSWire", "InternationalNames"],
+        "Settings": ["CTOML", "DNSWire", "InternationalNames", "JSON"],
         // Crypto: shared answers are authenticated.
         "Fleet": ["Crypto", "DNSWire"],
         "Redis": ["CHiredis", "DNSWire", "LinuxIO"],

@@ -10,6 +10,7 @@ package struct Options: Equatable {
         case serve
         case check
         case printEffective
+        case printSchema
         case version
         case help
     }
@@ -42,6 +43,7 @@ package struct Options: Equatable {
                 guard explained == nil else { throw UsageError(text: "--explain is given twice; it takes one name") }
                 explained = try Options.question(&rest)
             case "--print-effective": mode = .printEffective
+            case "--print-schema": mode = .printSchema
             case "--version": mode = .version
             case "--help", "-h": mode = .help
             default: throw UsageError(text: "unknown argument \(argument); see --help")
@@ -78,7 +80,7 @@ package struct Options: Equatable {
 
     package static let help = """
         httpdnsd [--config FILE] [--listen ADDR:PORT]... [--check [--explain NAME [TYPE]]] [--print-effective]
-                 [--version] [--help]
+                 [--print-schema] [--version] [--help]
 
           --config FILE       settings (default /etc/httpdnsd/httpdnsd.toml; built-in defaults if that does not exist)
           --listen ADDR:PORT  listen here, in place of the settings' server.listen; may be repeated
@@ -87,6 +89,7 @@ package struct Options: Equatable {
                               with --check: say how a query for the name would be answered after a start; TYPE is A
                               if it is left out
           --print-effective   print the settings in force, defaults included, and end
+          --print-schema      print the JSON Schema of the settings and end
           --version           print the version and end
 
         Signals: SIGHUP reads the settings again and keeps the cache, SIGTERM and SIGINT end the daemon.

@@ -17,6 +17,7 @@ package enum Program {
         switch options.mode {
         case .help: StandardStreams.writeOutput(Options.help)
         case .version: StandardStreams.writeOutput("httpdnsd \(programVersion)\n")
+        case .printSchema: StandardStreams.writeOutput(Settings.schema)
         case .check, .printEffective, .serve: return run(options)
         }
         return 0

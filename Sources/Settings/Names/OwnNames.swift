@@ -6,6 +6,7 @@ import InternationalNames
 extension Format<QuestionScope> {
     static let ownName = Format.text(
         allowed: "a domain name for it and all names below it, or \"=NAME\" for that name alone",
+        schema: .matching("=?\(TextPattern.hostName)"),
         remedy: { OwnNames.remedy($0) ?? InternationalName.remedy($0) }, parse: { OwnNames.scope($0) },
         write: { OwnNames.text($0) })
 }

@@ -6,10 +6,6 @@ import DNSWire
 extension Settings.Provider {
     func contradictions(_ given: Set<String>) -> [Contradiction] {
         var list: [Contradiction] = []
-        for (key, example) in [("name", "my-provider"), ("dialect", "doh"), ("url", "https://HOST/PATH")]
-        where !given.contains(key) {
-            list.append((nil, "this [[provider]] has no \(key); write, for example, \(key) = \(quoted(example))"))
-        }
         if given.contains("dialect") {
             let misplaced = dialect.misplaced(given, tags: parameters.tags)
             list += misplaced.map { ($0.key, "provider.\($0.key): \($0.text)") } + missing(given) + halves
@@ -22,7 +18,7 @@ extension Settings.Provider {
     func completed(_ given: Set<String>) -> Self? {
         var provider = self
         provider.addresses = url.dialled(addresses)
-        guard given.isSuperset(of: ["name", "dialect", "url"]), !provider.addresses.isEmpty || url.isSecure else {
+        guard given.isSuperset(of: Self.requiredKeys), !provider.addresses.isEmpty || url.isSecure else {
             return nil
         }
         if cipherKeyFile != nil { provider.cipher = cipher ?? .gcm }

@@ -21,6 +21,9 @@ extension Settings.Provider: KeyedElement {
     private static let connectionRequests = 1...100_000
 
     static let empty = Self(name: "", dialect: .json, url: .empty, addresses: [])
+    static let required: KeyValuePairs = [
+        "name": "\"my-provider\"", "dialect": "\"doh\"", "url": "\"https://HOST/PATH\"",
+    ]
 
     /// The keys in the order of a written file, which has those of `Dialect.Key` only if the dialect accepts them.
     static let keys: [Key<Settings.Provider>] = [
@@ -76,6 +79,8 @@ extension Settings.Provider.Template: KeyedTable {
     /// The bounds of the statuses, those of refusals (RFC 9110 section 15.5).
     private static let nameStatuses = 400...499
     private static let maxNameStatuses = 8
+
+    static let requiredKeys = ["query"]
 
     static let keys: [Key<Settings.Provider.Template>] = [
         Key("query", \.query, .template(minBytes: 1, .always)),

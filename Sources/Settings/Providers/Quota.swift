@@ -8,7 +8,7 @@ extension Format<QuestionQuota> {
 
     static let quota = Format.text(
         allowed: "\"COUNT/day\" or \"COUNT/month\" with 1 to \(maxQuestions) questions",
-        remediesIntegers: true,
+        schema: .matching("0*\(TextPattern.number(1...maxQuestions))/(day|month)"), remediesIntegers: true,
         remedy: { text in
             let count = Int(text.filter { $0 != "," && $0 != "_" && $0 != " " })
             guard let count, (1...maxQuestions).contains(count) else { return nil }

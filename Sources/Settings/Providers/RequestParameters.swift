@@ -42,11 +42,11 @@ extension Settings.RequestParameters: CustomStringConvertible {
 
 extension Settings.RequestParameters {
     /// The limits of Alibaba's clients (providers.md 2.2 and 2.3).
-    private static let maxQueryNames = 10
+    fileprivate static let maxQueryNames = 10
     private static let maxQueryBytes = 1000
-    private static let maxTags = 5
-    private static let maxTagBytes = 64
-    private static let prefix = "sdns-"
+    fileprivate static let maxTags = 5
+    fileprivate static let maxTagBytes = 64
+    fileprivate static let prefix = "sdns-"
 
     static func isQuery(_ query: [String: String]) -> Bool {
         let bytes = query.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
@@ -81,6 +81,9 @@ extension Format<[String: String]> {
             + "letters, digits, \"-\", \"_\" and \"=\"; 1,000 bytes in all"
         return Format(
             allowed: allowed,
+            schema: .texts(
+                named: .matching("\(Settings.RequestParameters.prefix)[0-9A-Za-z_-]+"),
+                upTo: Settings.RequestParameters.maxQueryNames, .matching("[0-9A-Za-z_=-]+")),
             read: { node throws(Misfit) in
                 guard case .table(let members) = node.value else { throw Misfit(node, .always, allowed: allowed) }
                 var query: [String: String] = [:]
@@ -105,6 +108,9 @@ extension Format<[String]> {
             "an array of up to 5 different tags of letters, digits and \"-\"; 64 bytes with commas between them"
         return Format(
             allowed: allowed,
+            schema: .list(
+                of: .matching("[0-9A-Za-z-]+", maxBytes: Settings.RequestParameters.maxTagBytes),
+                0...Settings.RequestParameters.maxTags, areDifferent: true),
             read: { node throws(Misfit) in
                 guard case .array(let nodes) = node.value else { throw Misfit(node, .always, allowed: allowed) }
                 var tags: [String] = []

@@ -7,6 +7,7 @@ extension Format<AddressSetTarget> {
     static let addressSet = Format.text(
         allowed: "\"FAMILY#TABLE#SET\" with the family ip, ip6 or inet, such as \"inet#filter#allowed\"; \"4#\" or "
             + "\"6#\" before it limits it to A or AAAA records",
+        schema: .matching("([46]#)?(ip|ip6|inet)(#[A-Za-z_][0-9A-Za-z_.-]{0,63}){2}"),
         remedy: { text in
             let hasPrefix = text.hasPrefix("4#") || text.hasPrefix("6#")
             let whole = hasPrefix ? "\(text.prefix(2))ip#\(text.dropFirst(2))" : "ip#\(text)"

@@ -22,7 +22,7 @@ extension Format<RuleExpectation> {
             "a table of cname (true or false), max-ttl (a duration from 1s to 168h) and within (an array of networks "
             + "\"ADDR/LENGTH\"), or {} for no expectation"
         return Format(
-            allowed: allowed,
+            allowed: allowed, schema: .table(RuleExpectation.keys.map { ($0.name, $0.schema(nil)) }),
             read: { node throws(Misfit) in
                 guard case .table(let members) = node.value else { throw Misfit(node, allowed: allowed) }
                 var expectation = RuleExpectation()

@@ -89,7 +89,7 @@ extension Format<Settings.Rule.OwnAnswer> {
         let addresses = Format<Address>.address.list(of: "IP addresses", Settings.Rule.recordCounts)
         let allowed = "\(refusal.allowed), or \(addresses.allowed)"
         return Format(
-            allowed: allowed,
+            allowed: allowed, schema: .either(refusal.schema(), addresses.schema()),
             read: { node throws(Misfit) in
                 switch node.value {
                 case .array: return .addresses(try addresses.read(node))
@@ -118,6 +118,7 @@ extension Format<String> {
 
     static let recordText = Format.text(
         allowed: "at most \(maxTextBytes) bytes without control characters",
+        schema: .matching("[^\\x00-\\x1F\\x7F-\\x9F]*", maxBytes: maxTextBytes),
         parse: { text in
             let isPlain = text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
             return isPlain && text.utf8.count <= maxTextBytes ? text : nil
@@ -128,5 +129,6 @@ extension Format<String> {
 extension Format<ServiceLocation> {
     static let serviceLocation = Format.text(
         allowed: "\"PRIORITY WEIGHT PORT TARGET\", such as \"0 5 5060 sip.example.com\"; numbers up to 65535",
+        schema: .matching("(\(TextPattern.number(0...65_535)) ){3}[^ ]+"),
         parse: { ServiceLocation($0) }, write: \.description)
 }

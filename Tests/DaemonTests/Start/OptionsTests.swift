@@ -25,6 +25,7 @@ struct OptionsTests {
         #expect(options.configFile == "a.toml")
         #expect(options.listen.map(\.description) == ["127.0.0.1:5300", "[::1]:53"])
         #expect(try Options(["--print-effective"]).mode == .printEffective)
+        #expect(try Options(["--print-schema"]).mode == .printSchema)
         #expect(try Options(["--version"]).mode == .version)
         #expect(try Options(["-h"]).mode == .help)
     }

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import paths
+import schema
 from paths import eventually, free_port
 
 _running = set()
@@ -172,7 +173,13 @@ class Daemon(Program):
         since = len(self.log)
         self.run()
         self.wait_for("^httpdnsd: ready: ", since=since)
+        self.require_valid_settings()
         return self
+
+    def require_valid_settings(self):
+        """What the daemon accepts is valid by the schema, too."""
+        if faults := schema.faults(self.config.read_text()):
+            raise AssertionError("the schema refuses settings that the daemon accepts:\n" + "\n".join(faults))
 
     def close(self):
         try:
@@ -217,7 +224,10 @@ class Daemon(Program):
         """Sends SIGHUP; returns the daemon's log lines about it."""
         since = len(self.log)
         self.signal(signal.SIGHUP)
-        return self.wait_for("^httpdnsd: settings .*(\n  .*)*", within, since).group(0)
+        lines = self.wait_for("^httpdnsd: settings .*(\n  .*)*", within, since).group(0)
+        if "not reloaded" not in lines:
+            self.require_valid_settings()
+        return lines
 
 
 def ctl(daemon, *arguments):
