@@ -1,7 +1,9 @@
 // The statements of the documents about the sources, as far as a program can check them: names in code spans.
 
 enum Documents {
-    private static let checked: Set = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"]
+    private static let checked: Set = [
+        "README.md", "README.zh-CN.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md",
+    ]
     private static let folders = ["Sources/", "Tests/", "etc/", "scripts/"]
 
     /// The first column of the table of modules, sorted.

@@ -3,7 +3,7 @@
 enum TopLevel {
     static let allowed: Set<String> = [
         "Package.swift", "Sources", "Tests", "etc", "scripts",
-        "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "LICENSE",
+        "README.md", "README.zh-CN.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "LICENSE",
         ".ci", ".gitignore", ".swift-format",
     ]
 
