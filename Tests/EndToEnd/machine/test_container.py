@@ -1,6 +1,7 @@
 # etc/compose.yaml and etc/Containerfile: they give the daemon what it needs. A booted machine takes the place of
 # Docker, with the same user, rights and writable folders.
 
+import fnmatch
 import re
 
 import yaml
@@ -44,6 +45,15 @@ class Container(Case):
         install = re.search(r"apt-get install ((?:.*\\\n)*.*)", CONTAINERFILE)[1].split()
         self.assertIn("--no-install-recommends", install)
         self.assertLessEqual(set(recommended), set(install))
+
+    def test_an_image_has_the_package_of_its_architecture(self):
+        # A default would take precedence over the builder's value.
+        self.assertEqual(["TARGETARCH"], re.findall(r"(?m)^ARG (.*)", CONTAINERFILE))
+        self.assertLess(CONTAINERFILE.index("FROM"), CONTAINERFILE.index("ARG TARGETARCH"))
+        names = ["httpdnsd_0.1.0-1_amd64.deb", "httpdnsd_0.1.0-1_arm64.deb"]
+        pattern = re.search(r"(?m)^COPY (\S+)", CONTAINERFILE)[1]
+        for architecture, name in zip(("amd64", "arm64"), names):
+            self.assertEqual([name], fnmatch.filter(names, pattern.replace("${TARGETARCH}", architecture)))
 
     @boots_machines
     def test_the_daemon_serves_with_these_rights_as_its_own_user(self):
