@@ -426,7 +426,7 @@ class Installed(OnMachine):
         completion = "/usr/share/bash-completion/completions/httpdnsctl"
         self.machine.check("bash", "-c", f". {completion} && declare -F _httpdnsctl")
         pages = self.machine.check("find", "/usr/share/man", "-name", "httpdns*").split()
-        self.assertEqual(5, len(pages))
+        self.assertEqual(7, len(pages))
 
 
 class Removed(OnMachine):
