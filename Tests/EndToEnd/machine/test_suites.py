@@ -15,8 +15,7 @@ LEFT = ("/var/lib/dpkg/", "/var/lib/apt/", "/var/cache/apt/", "/var/log/", "/opt
 # The machine's own files that change without the package, and the databases of users before their last change.
 OTHERS = ("/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow", "/etc/subuid", "/etc/subgid", "/etc/.pwd.lock",
           "/etc/resolv.conf", "/etc/ld.so.cache", "/var/cache/ldconfig/aux-cache", "/var/cache/debconf/",
-          "/var/cache/man/", "/var/lib/systemd/timers/", "/var/lib/systemd/random-seed", "/var/lib/systemd/catalog/",
-          "/root/")
+          "/var/cache/man/", "/var/lib/systemd/timers/", "/var/lib/systemd/random-seed", "/var/lib/systemd/catalog/")
 
 
 class Suite:
