@@ -16,6 +16,22 @@ static inline int copenssl_set_lowest_version(SSL_CTX *context, int version) {
     return (int)SSL_CTX_set_min_proto_version(context, version);
 }
 
+// Returns whether this OpenSSL has the group for key exchanges.
+static inline int copenssl_has_group(const char *name) {
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    int known = context != NULL && SSL_CTX_set1_groups_list(context, name) == 1;
+    SSL_CTX_free(context);
+    ERR_clear_error();
+    return known;
+}
+
+// Returns NULL before the handshake, and after one without a group. OpenSSL 3.0 would look into a missing session.
+static inline const char *copenssl_group_name(SSL *tls) {
+    if (SSL_get_session(tls) == NULL) return NULL;
+    int group = (int)SSL_get_negotiated_group(tls);
+    return group == NID_undef ? NULL : SSL_group_to_name(tls, group);
+}
+
 static inline void copenssl_keep_no_session(SSL_CTX *context) {
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_options(context, SSL_OP_NO_TICKET);

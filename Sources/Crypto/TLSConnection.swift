@@ -83,6 +83,9 @@ package final class TLSConnection {
     /// The protocol that the server chose (ALPN, RFC 7301); nil if none.
     package var protocolName: String? { stream.protocolName }
 
+    /// The group of the key exchange, such as "X25519MLKEM768"; nil before the handshake, and without a group.
+    package var keyExchange: String? { stream.keyExchange }
+
     /// True after a handshake that resumed a session, so the certificate was not verified.
     package var isResumed: Bool { stream.isResumed }
 

@@ -40,6 +40,16 @@ import COpenSSL
     /// such names do not count: they may be the operator's own authorities, beside a file with the system's.
     static func isHashed(_ directory: String) -> Bool { unsafe copenssl_is_hashed(directory, 16) == 1 }
 
+    /// The key exchange of X25519 and ML-KEM-768 together, which stays secret from quantum computers. OpenSSL offers it
+    /// from 3.5 on, unless openssl.cnf says otherwise.
+    package static let postQuantumGroup = "X25519MLKEM768"
+
+    /// Whether OpenSSL has a group for key exchanges.
+    package static func hasGroup(_ name: String) -> Bool { unsafe copenssl_has_group(name) == 1 }
+
+    /// The version of the OpenSSL that the program runs with, such as "3.0.17".
+    package static var libraryVersion: String { unsafe String(cString: OpenSSL_version(OPENSSL_VERSION_STRING)) }
+
     /// Returns the list of ALPN (RFC 7301 section 3.1).
     static func wire(_ protocols: [String]) throws(CryptoError) -> [UInt8] {
         var wire: [UInt8] = []

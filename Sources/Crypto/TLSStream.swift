@@ -166,6 +166,9 @@ import COpenSSL
     /// Keeps OpenSSL from spoiling the session of a connection that ends without close_notify.
     func keepSessionAtEnd() { unsafe SSL_set_shutdown(tls, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN) }
 
+    /// OpenSSL's name of the group of the key exchange; nil before the handshake, and without a group.
+    var keyExchange: String? { unsafe copenssl_group_name(tls).map { unsafe String(cString: $0) } }
+
     var protocolName: String? {
         var bytes: UnsafePointer<UInt8>?
         var count: UInt32 = 0

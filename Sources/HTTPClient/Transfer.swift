@@ -161,7 +161,8 @@ final class Transfer {
             status: status, headers: headers, body: body, httpVersion: connection?.httpVersion ?? .http1,
             newConnections: opensConnection ? 1 : 0, connectTime: time(until: opened?.connectedAt),
             handshakeTime: opened?.isSecure ?? false ? time(until: opened?.openedAt) : .zero,
-            totalTime: time(until: now), certificate: request.wantsCertificate ? opened?.certificate : nil)
+            totalTime: time(until: now), certificate: request.wantsCertificate ? opened?.certificate : nil,
+            keyExchange: opened?.keyExchange)
     }
 
     /// Returns the time since the first attempt started; zero without an end.

@@ -117,12 +117,15 @@ package final class TransferReply {
     package let totalTime: Duration
     /// The certificate, if requested and the connection is new.
     package let certificate: PeerCertificate?
+    /// The group of the key exchange if the connection is new and uses TLS, such as "X25519MLKEM768".
+    package let keyExchange: String?
     /// True if the request was sent twice, whichever attempt was answered.
     package internal(set) var wasRetried = false
 
     init(
         status: Int, headers: HTTPHeaders, body: [UInt8], httpVersion: HTTPVersion, newConnections: Int,
-        connectTime: Duration, handshakeTime: Duration, totalTime: Duration, certificate: PeerCertificate?
+        connectTime: Duration, handshakeTime: Duration, totalTime: Duration, certificate: PeerCertificate?,
+        keyExchange: String?
     ) {
         self.status = status
         self.headers = headers
@@ -133,6 +136,7 @@ package final class TransferReply {
         self.handshakeTime = handshakeTime
         self.totalTime = totalTime
         self.certificate = certificate
+        self.keyExchange = keyExchange
     }
 
     package var connectionWasReused: Bool { newConnections == 0 }

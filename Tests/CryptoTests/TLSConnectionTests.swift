@@ -60,6 +60,17 @@ struct TLSConnectionTests {
         #expect(client.protocolName == "h2")
     }
 
+    @Test("the key exchange is OpenSSL's best, post-quantum if it has it")
+    func keyExchange() throws {
+        let client = try connection(to: "www.example.com")
+        #expect(client.keyExchange == nil)
+        #expect(shakeHands(client, with: server(Self.terms("DNS:www.example.com")), cut: .max) == .done)
+        let isPostQuantum = TLSContext.hasGroup(TLSContext.postQuantumGroup)
+        #expect(client.keyExchange?.lowercased() == (isPostQuantum ? "x25519mlkem768" : "x25519"))
+        #expect(TLSContext.hasGroup("X25519") && !TLSContext.hasGroup("X25520"))
+        #expect(TLSContext.libraryVersion.hasPrefix("3."))
+    }
+
     @Test(
         "a certificate for another name or address",
         arguments: [

@@ -75,6 +75,17 @@ struct MachineCheckTests {
         #expect(check(212_992, 3) == [.warning] && check(65_536, 0) == [.warning])
     }
 
+    @Test("an OpenSSL without post-quantum keys is a note, if a provider uses TLS")
+    func keyExchange() {
+        let check = { (isPostQuantum: Bool, hasSecureProviders: Bool) in
+            KeyExchangeCheck(
+                isPostQuantum: isPostQuantum, version: "3.0.17", hasSecureProviders: hasSecureProviders
+            ).findings.map { "\($0.gravity): \($0.text)" }
+        }
+        #expect(check(true, true).isEmpty && check(false, false).isEmpty)
+        #expect(check(false, true) == ["note: OpenSSL 3.0.17 has no post-quantum key exchange (X25519MLKEM768)"])
+    }
+
     private func container(
         _ kind: ContainerCheck.Kind, canBind: Bool = true, isUp: Bool = true, port: Int = 53
     ) -> [Finding] {

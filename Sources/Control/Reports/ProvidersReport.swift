@@ -1,5 +1,7 @@
 // `providers`: the numbers of `stats` as a table with one row per provider and nameserver, and details below each row.
 
+import DNSWire
+
 package struct ProvidersReport: Report, Codable, Equatable {
     package var providers: [StatsReport.Provider]
     /// The nameservers; nil if there are none.
@@ -59,6 +61,9 @@ extension StatsReport.Provider {
         if clockOffsetMilliseconds != 0 {
             let side = clockOffsetMilliseconds > 0 ? "ahead of" : "behind"
             lines.append("clock \(abs(clockOffsetMilliseconds)) ms \(side) the local clock")
+        }
+        if let keyExchange {
+            lines.append("key exchange \(keyExchange)" + (keyExchange.contains("MLKEM") ? ", post-quantum" : ""))
         }
         if usesProxy { lines.append("uses a proxy") }
         if let billed { lines += billed.lines }

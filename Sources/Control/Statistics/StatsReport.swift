@@ -147,6 +147,8 @@ extension StatsReport {
         package var addresses: [Address] = []
         /// The provider's clock minus the daemon's clock.
         package var clockOffsetMilliseconds = 0
+        /// The key exchange of the newest connection with TLS, such as "X25519MLKEM768"; nil if there was none.
+        package var keyExchange: String?
         package var usesProxy = false
         /// Comparison of a shadow provider's answers; nil for a provider whose answers are used.
         package var shadow: Shadow?
@@ -165,6 +167,7 @@ extension StatsReport {
             case retrySeconds = "retry_s"
             case latencyMilliseconds = "latency_ms"
             case clockOffsetMilliseconds = "clock_offset_ms"
+            case keyExchange = "key_exchange"
             case usesProxy = "proxy"
         }
 

@@ -353,6 +353,7 @@ final class Connection {
         }
         state.httpVersion = isHTTP2 ? .http2 : .http1
         if !mayResume { state.certificate = tls?.connection.peerCertificate }
+        state.keyExchange = tls?.connection.keyExchange
         (phase, state.openedAt, state.isOpen) = (.open, now, true)
         // The request precedes whatever the server says on its own.
         if !isHTTP2 { sendOutput(now: now) }

@@ -20,6 +20,8 @@ final class ConnectionState {
     var httpVersion = TransferReply.HTTPVersion.http1
     /// The certificate that the server presented in a full handshake, if the first request wants it.
     var certificate: PeerCertificate?
+    /// The group of the key exchange; nil without TLS.
+    var keyExchange: String?
 
     /// The progress of the connection; nil until TCP is connected, and after its end.
     var progress: ConnectionProgress? { connectedAt == nil ? nil : socketProgress }

@@ -38,6 +38,8 @@ package final class Provider {
     package var isShadow: Bool { settings.shadow != nil }
     package internal(set) var counts = ProviderCounts()
     package var clock = ServerClock()
+    /// The group of the key exchange of the newest connection; nil without TLS.
+    package internal(set) var keyExchange: String?
     private var forbidding = ForbiddenNames()
     private var unusable: UnusableReplies
     private var exitReadAt: Instant?

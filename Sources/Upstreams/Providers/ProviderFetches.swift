@@ -447,6 +447,7 @@ package final class ProviderFetches: TimedPart {
         _ request: Request, _ errors: [DialectError], _ outcomes: [FetchResult], of reply: TransferReply,
         at endpoint: HTTPEndpoint, now: Instant
     ) {
+        if let group = reply.keyExchange { request.provider.keyExchange = group }
         if let error = errors.first {
             if case .throttled(let seconds?) = error {
                 unreported.throttled.append(.throttled(request.provider.id, for: .seconds(seconds)))

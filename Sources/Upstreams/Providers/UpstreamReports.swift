@@ -23,6 +23,7 @@ extension Upstreams {
             StatsReport.Provider.Address(address.endpoint.address, state: address.isWorking ? "up" : "down")
         }
         line.clockOffsetMilliseconds = Int(provider.clock.offsetMilliseconds)
+        line.keyExchange = provider.keyExchange
         line.usesProxy = provider.settings.proxy != nil
         line.billed = billing.questions(of: provider).map {
             StatsReport.Provider.Billed(

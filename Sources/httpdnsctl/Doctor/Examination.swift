@@ -1,6 +1,7 @@
 // `httpdnsctl doctor`: collects the facts about this machine and passes them to each check. Changes nothing.
 
 import Control
+import Crypto
 import DNSWire
 import LinuxIO
 import Resolver
@@ -100,7 +101,7 @@ struct Examination {
         let findings =
             settings.check.findings + daemonCheck.findings + portCheck(daemon).findings
             + resolvConf.findings + switches.findings + providers.clock.findings + providers.authorities.findings
-            + providers.check.findings
+            + keyExchange.findings + providers.check.findings
             + NameserverCheck(servers: nameservers.map(\.server), named: named.map(\.server)).findings
             + fleet.findings + providers.routes.findings + buffers(isUp: daemonCheck.isUp).findings + files.findings
             + container(isUp: daemonCheck.isUp, resolvConf).findings + rewriters(resolvConf)
@@ -109,6 +110,12 @@ struct Examination {
                 DoctorReport.Finding(
                     gravity: $0.gravity.rawValue, subject: $0.subject, text: $0.text, remedy: $0.remedy)
             }, checked: Subject.allCases.map(\.rawValue))
+    }
+
+    private var keyExchange: KeyExchangeCheck {
+        KeyExchangeCheck(
+            isPostQuantum: TLSContext.hasGroup(TLSContext.postQuantumGroup), version: TLSContext.libraryVersion,
+            hasSecureProviders: settings.usable.providers.contains(where: \.url.isSecure))
     }
 
     private static func ask(_ socket: String?) -> (DaemonCheck.Control, StatusReport?) {

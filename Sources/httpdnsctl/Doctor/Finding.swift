@@ -35,6 +35,7 @@ enum Subject: String, CaseIterable, Sendable {
     case resolvConf = "resolv.conf"
     case nsswitch, clock
     case authorities = "CA store"
+    case keyExchange = "key exchange"
     case providers, nameservers, fleet
     case fragments = "UDP fragments"
     case ipv6 = "IPv6"

@@ -19,6 +19,24 @@ struct SettingsCheck: Sendable {
     }
 }
 
+/// Checks whether connections to https providers can stay secret from quantum computers.
+struct KeyExchangeCheck: Sendable {
+    /// Whether OpenSSL has the key exchange that does.
+    let isPostQuantum: Bool
+    /// OpenSSL's version, such as "3.0.17".
+    let version: String
+    let hasSecureProviders: Bool
+
+    var findings: [Finding] {
+        guard hasSecureProviders, !isPostQuantum else { return [] }
+        return [
+            Finding(
+                .note, .keyExchange, "OpenSSL \(version) has no post-quantum key exchange (X25519MLKEM768)",
+                remedy: "a system with OpenSSL 3.5 or later, such as Debian 13")
+        ]
+    }
+}
+
 /// Checks that the kernel's receive buffers hold a burst of queries until a thread reads it.
 struct BufferCheck: Sendable {
     /// The kernel's limit of a receive buffer (net.core.rmem_max).

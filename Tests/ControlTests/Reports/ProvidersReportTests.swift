@@ -68,6 +68,7 @@ struct ProvidersReportTests {
         (alidns.requests, alidns.names, alidns.share, alidns.success) = (48_210, 51_000, 0.81, 0.9996)
         (alidns.latencyMilliseconds.p50, alidns.latencyMilliseconds.p95) = (18, 40)
         (alidns.divergences, alidns.trust, alidns.contradictions) = (2, 0.25, 1)
+        alidns.keyExchange = "X25519MLKEM768"
         alidns.failures = ["tls": 3, "timeout": 14, "http": 3]
         alidns.addresses = [.init("223.5.5.5", state: "up"), .init("223.6.6.6", state: "down")]
         (alidns.connections.open, alidns.connections.opened) = (2, 31)
@@ -112,6 +113,7 @@ struct ProvidersReportTests {
           failures timeout 14, http 3, tls 3
           returned mismatched addresses 2 times, see evidence; credibility 25.0 %
           contradicted expect of a rule 1 time, see evidence
+          key exchange X25519MLKEM768, post-quantum
         volc    volcengine  throttled 12s  -       -      -      -        0         0       0/0/0/0
           clock 3600000 ms behind the local clock
           uses a proxy

@@ -1,10 +1,12 @@
 # One package on each Debian that it is for: from its installation to a purge that leaves nothing. Prints a table of the
 # steps, with their outcomes and times.
 
+import re
 import time
 
 import overlay
 from cases import LAB_WWW
+from paths import eventually
 from test_package import NFTSET, OnMachine, changed, package
 
 SETTINGS_FILE = "/etc/httpdnsd/httpdnsd.toml"
@@ -18,10 +20,22 @@ OTHERS = ("/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow", "/etc/subu
           "/var/cache/man/", "/var/lib/systemd/timers/", "/var/lib/systemd/random-seed", "/var/lib/systemd/catalog/")
 
 
+SECURE = """
+[[provider]]
+name = "secure"
+dialect = "doh"
+url = "https://127.0.0.1:8443/dns-query"
+ca-file = "/etc/httpdnsd/ca.pem"
+"""
+
+POST_QUANTUM = "X25519MLKEM768, post-quantum"
+
+
 class Suite:
     """The steps, in their order. The classes below add `OnMachine`, because this one alone is no test."""
 
-    suite = ""
+    # The suite, and the key exchange that its OpenSSL prefers.
+    suite, group = "", ""
     expected_seconds = 60
     needs_release = True
 
@@ -36,7 +50,7 @@ class Suite:
         version = self.machine.check("systemctl", "--version").split()[1]
         rows = []
         try:
-            for step in (self.install, self.answer, self.set_up, self.take_over, self.start_the_helper, self.upgrade,
+            for step in (self.install, self.answer, self.agree_on_keys, self.set_up, self.take_over, self.start_the_helper, self.upgrade,
                          self.remove, self.purge):
                 began = time.monotonic()
                 rows.append([step.__name__.replace("_", " "), "failed", 0.0])
@@ -58,6 +72,26 @@ class Suite:
         self.assertEqual("enabled", self.property("UnitFileState"))
 
     def answer(self):
+        self.use_lab()
+
+    def agree_on_keys(self):
+        """Has the daemon connect to a server with the suite's OpenSSL, which answers any path with a page."""
+        self.machine.check("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                           "-subj", "/CN=secure", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "/opt/key.pem",
+                           "-out", "/etc/httpdnsd/ca.pem")
+        self.machine.check("chmod", "644", "/etc/httpdnsd/ca.pem")
+        self.machine.check("systemd-run", "--unit=secure", "openssl", "s_server", "-accept", "127.0.0.1:8443", "-www",
+                           "-key", "/opt/key.pem", "-cert", "/etc/httpdnsd/ca.pem")
+        self.machine.write(SETTINGS_FILE, SECURE)
+        self.machine.check("systemctl", "reload", "httpdnsd")
+
+        def key_exchange():
+            self.machine.run("dig", "+tries=1", "+time=1", "@127.0.0.1", "www.example.com")
+            return re.findall("(?m)^  key exchange (.*)$", self.machine.check("httpdnsctl", "providers"))
+        self.assertEqual([self.group], eventually(key_exchange, what="a connection", every=0.2))
+        notes = self.machine.run("httpdnsctl", "doctor").stdout
+        self.assertEqual(self.group != POST_QUANTUM, "has no post-quantum key exchange" in notes, notes)
+        self.machine.check("systemctl", "stop", "secure")
         self.use_lab()
 
     def set_up(self):
@@ -115,7 +149,9 @@ class Suite:
 
 class Bookworm(Suite, OnMachine):
     suite = "bookworm"
+    group = "x25519"
 
 
 class Trixie(Suite, OnMachine):
     suite = "trixie"
+    group = POST_QUANTUM
