@@ -43,6 +43,8 @@ struct LoopChecks: Sendable {
     }
 
     private var servers: [Server] = []
+    /// The questions of the last checks, in their order, and when each stops to count as the daemon's own.
+    private var given: [(question: Question, until: Instant)] = []
     /// When all servers were last checked because questions had returned.
     private var suspectedAt: Instant?
     /// Questions of the daemon that a client asked while their answer was awaited, since the last check of all servers.
@@ -51,6 +53,12 @@ struct LoopChecks: Sendable {
     /// Lifetime of a token. A query in transit for longer than clients wait is lost. The limit also prevents later
     /// misuse of an observed token to have a server excluded.
     static let lifetime: Duration = .seconds(10)
+    /// How long a returning question still counts as the daemon's own: forwarders repeat a query without a reply for up
+    /// to a minute, also after its token has expired or a newer check has replaced it.
+    static let ownFor: Duration = .seconds(60)
+    /// Bound on remembered questions: several checks of the most servers that resolv.conf usually has. An older
+    /// question counts as a client's.
+    static let maxGiven = 32
     /// Shortest and longest pause before an excluded server is checked again, as it may have been repaired. The pause
     /// varies: two daemons that forward to each other would otherwise always check at the same time.
     static let minPause: Duration = .seconds(60)
@@ -92,7 +100,9 @@ struct LoopChecks: Sendable {
     static func mayHaveToken(_ name: Name) -> Bool { zone.map { name.isWithin($0) } ?? true }
 
     /// Whether a client can know the question only from one of the servers. Such a token gets no reply.
-    func isToken(_ question: Question, now: Instant) -> Bool { serverOfToken(question, now: now) != nil }
+    func isToken(_ question: Question, now: Instant) -> Bool {
+        given.contains { $0.question == question && now < $0.until }
+    }
 
     private func serverOfToken(_ question: Question, now: Instant) -> Int? {
         servers.firstIndex { server in server.isChecked(now) && server.question == question }
@@ -100,12 +110,13 @@ struct LoopChecks: Sendable {
 
     /// Handles a client's question.
     ///
-    /// - Returns: nil for an ordinary question. The actions may be empty, because the forwarding server repeats the
-    ///   query if it gets no reply.
+    /// - Returns: nil for an ordinary question. The actions may be empty: the forwarding server repeats the query if it
+    ///   gets no reply, and an expired or replaced token says nothing about the present servers.
     mutating func clientAsked(
         _ question: Question, now: Instant, randomness: inout some RandomNumberGenerator
     ) -> [Action]? {
-        guard let index = serverOfToken(question, now: now) else { return nil }
+        guard isToken(question, now: now) else { return nil }
+        guard let index = serverOfToken(question, now: now) else { return [] }
         let standing = servers[index].standing
         if case .omitted = standing { return [] }
         let spread = (LoopChecks.maxPause - LoopChecks.minPause).wholeSeconds
@@ -165,8 +176,11 @@ struct LoopChecks: Sendable {
         let digits = String(randomness.next(), radix: 16)
         let token = String(repeating: "0", count: 16 - digits.count) + digits
         guard let name = Name("\(token).\(LoopChecks.suffix)") else { return [] }
-        servers[index].question = Question(name, .txt)
+        let question = Question(name, .txt)
+        servers[index].question = question
         servers[index].validUntil = now + LoopChecks.lifetime
-        return [.ask(Check(server: servers[index].server, question: Question(name, .txt)))]
+        given.removeFirst(max(0, given.count + 1 - LoopChecks.maxGiven))
+        given.append((question, now + LoopChecks.ownFor))
+        return [.ask(Check(server: servers[index].server, question: question))]
     }
 }

@@ -77,17 +77,38 @@ struct LoopChecksTests {
         #expect(stand.ask(token) == [], "it gets no answer, and says nothing new")
     }
 
-    @Test("a guessed, an old and an overheard token do nothing")
-    func strangers() throws {
+    @Test("a replaced token is no client's question either, and leaves no server out")
+    func replaced() throws {
         var stand = stand()
         let old = try #require(stand.tokens[servers[0]])
         _ = stand.set(servers)
+        #expect(stand.ask(old) == [])
+        #expect(stand.checks.askable == servers)
+        stand.now += LoopChecks.lifetime
+        #expect(stand.ask(old) == [], "a forwarder repeats a query for longer than the token is valid")
+        stand.now = start + LoopChecks.ownFor
         #expect(stand.ask(old) == nil)
+    }
+
+    @Test("the number of remembered tokens is bounded")
+    func bounded() throws {
+        var stand = stand()
+        let old = try #require(stand.tokens[servers[0]])
+        for _ in 0..<LoopChecks.maxGiven / servers.count - 1 { _ = stand.set(servers) }
+        #expect(stand.ask(old) == [])
+        _ = stand.set(servers)
+        #expect(stand.ask(old) == nil)
+    }
+
+    @Test("a guessed and an overheard token do nothing")
+    func strangers() throws {
+        var stand = stand()
+        let old = try #require(stand.tokens[servers[0]])
         let suffix = old.name.description.drop { $0 != "." }
         let guess = try #require(Name("0123456789abcdef" + suffix))
         #expect(stand.ask(Question(guess, .txt)) == nil)
         stand.now += LoopChecks.lifetime
-        #expect(try stand.returnToken(of: servers[0]) == nil)
+        #expect(try stand.returnToken(of: servers[0]) == [])
         #expect(stand.checks.askable == servers)
     }
 
@@ -140,7 +161,7 @@ struct LoopChecksTests {
         for _ in 0..<1000 { #expect(stand.returnQuestion() == []) }
         stand.now += LoopChecks.checkInterval
         #expect(asked(stand.returnQuestion()) == [servers[1]])
-        #expect(stand.ask(old) == nil)
+        #expect(stand.ask(old) == [])
         #expect(try stand.returnToken(of: servers[1]) == [.leaveOut(servers[1])])
         #expect(stand.checks.askable == [])
     }
