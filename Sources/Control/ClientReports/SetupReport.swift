@@ -61,7 +61,7 @@ package struct SetupReport: Report, Codable, Equatable {
             isStandardFile ? "sudo systemctl \(verb) httpdnsd" : "sudo httpdnsd --config \(path)"
         }
         switch daemon {
-        // A restart would fail with the new file.
+        // A restart may fail with the new file.
         case .refuses: next = [former.map { "sudo mv \(shellWord($0)) \(path)" } ?? "sudo rm \(path)"]
         case .doesNotReload: next = ["sudo httpdnsctl reload"] + use
         case .readsAnotherFile: next = [start("restart")] + use
@@ -101,7 +101,7 @@ package struct SetupReport: Report, Codable, Equatable {
         case .refuses:
             lines += findings
             lines.append("the running daemon refuses this file, and continues with its former settings")
-            lines.append("a restart with this file would fail")
+            lines.append("correct this file before the next restart, or put the former one back")
         }
         if isTakeOverAsked, !takesOver {
             lines.append("nothing was taken over; the resolver of this machine is unchanged")

@@ -19,7 +19,8 @@ enum OpenResolverCheck {
         let prefixes = (["127.0.0.0/8", "::1/128"] + open.map(\.likelyClients)).withoutRepetition
         let list = prefixes.prefix(maxPrefixes).map { "\"\($0)\"" }.joined(separator: ", ")
         return "server.allow: found only loopback networks, but \(place) has \(first), which is not loopback; "
-            + "add the clients' networks, for example allow = [\(list)] under [server], or listen only on loopback"
+            + "add the clients' networks, for example allow = [\(list)] under [server], or leave only loopback "
+            + "addresses in \(place)"
     }
 
     /// True if clients on the Internet may query the daemon, forged source addresses included: `allow` has a prefix

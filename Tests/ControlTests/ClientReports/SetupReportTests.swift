@@ -56,7 +56,7 @@ struct SetupReportTests {
                 wrote the key to /etc/httpdnsd/baidu.key
                 a finding
                 the running daemon refuses this file, and continues with its former settings
-                a restart with this file would fail
+                correct this file before the next restart, or put the former one back
 
                 """)
         #expect(

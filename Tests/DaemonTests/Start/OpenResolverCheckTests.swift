@@ -37,7 +37,7 @@ struct OpenResolverCheckTests {
                 try complaint(listen, allow)
                     == "server.allow: found only loopback networks, but server.listen has \(named), which is not "
                     + "loopback; add the clients' networks, for example allow = [\"127.0.0.0/8\", \"::1/128\", "
-                    + "\(example)] under [server], or listen only on loopback")
+                    + "\(example)] under [server], or leave only loopback addresses in server.listen")
         }
     }
 

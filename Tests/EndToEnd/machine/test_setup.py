@@ -40,9 +40,9 @@ class Machine(Case):
         self.server = self.own(Program("httpdnsd"))
         self.start()
 
-    def start(self):
+    def start(self, *prefix):
         since = len(self.server.log)
-        self.server.start(paths.binaries / "httpdnsd", prefix=self.place.prefix)
+        self.server.start(paths.binaries / "httpdnsd", prefix=(*self.place.prefix, *prefix))
         self.server.wait_for("^httpdnsd: ready: ", since=since)
 
     def command(self, *words):
@@ -117,6 +117,20 @@ class Asked(Machine):
             # The machine's nameserver has another address for the name.
             self.assertEqual(LAB_WWW, set(asked), address)
         self.assertEqual("nameserver 127.0.0.3\n", self.place.read("/etc/resolv.conf"))
+
+    def test_the_network_is_shut_out_without_a_restart(self):
+        self.install()
+        on = self.run_setup(*FLAGS[:-4], "--lan", LAN, "--take-over", "no")
+        self.assertIn("a restart is needed for server.listen, server.allow", on.stdout)
+        self.server.stop()
+        self.start()
+        off = self.run_setup("--replace", *FLAGS)
+        self.assertEqual((0, ""), (off.returncode, off.stderr), off.stdout)
+        self.assertIn("settings reloaded", off.stdout)
+        self.assertNotIn("would fail", off.stdout)
+        self.server.stop()
+        self.start()
+        self.assertIn("127.0.0.1:53", self.server.log)
 
     def test_an_end_before_the_end_writes_nothing(self):
         for key in ("\x03", "\x04"):
@@ -296,7 +310,22 @@ resolver = "corp"
                       "the name of a systemd credential", ended.stdout)
         self.assertIn("the running daemon refuses this file, and continues with its former settings", ended.stdout)
         self.assertIn(f"Next:\n    sudo rm {FILE}\n", ended.stdout)
+        self.assertNotIn("would fail", ended.stdout)
         self.assertEqual("nameserver 127.0.0.3\n", self.place.read("/etc/resolv.conf"))
+
+    def test_no_failed_restart_is_foretold_that_succeeds(self):
+        """The service manager hands a credential over at the start only."""
+        self.install()
+        account = ("--account", "baidu", "--account-id", "1", "--key-file", "credential:baidu")
+        ended = self.run_setup("--providers", "google", *account, "--lan", "no", "--take-over", "no")
+        self.assertEqual(1, ended.returncode)
+        self.assertIn("the running daemon refuses this file", ended.stdout)
+        self.assertNotIn("would fail", ended.stdout)
+        self.place.run("install", "-d", "-o", "httpdnsd", "/etc/credentials")
+        self.place.write("/etc/credentials/baidu", KEY)
+        self.server.stop()
+        self.start("env", "CREDENTIALS_DIRECTORY=/etc/credentials")
+        self.assertIn("providers google, baidu", self.server.log)
 
     def test_a_key_file_that_others_can_read_is_refused(self):
         self.install()
