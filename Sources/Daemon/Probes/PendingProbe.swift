@@ -44,15 +44,16 @@ struct PendingProbe {
 
     let name: Name
     let purpose: Purpose
-    /// Addresses in the cache at the start, from answers that the resolver may not know, because they come from the
+    /// Addresses in the cache before the lookup's answers, which the resolver may not know, because they come from the
     /// store.
-    let cached: [ProbeTarget]
+    private(set) var cached: [ProbeTarget]
     private var phase = Phase.ended
     private var findings: [Finding] = []
 
     private enum Phase {
-        /// Addresses seen at the last check: A and AAAA answers do not arrive together.
-        case lookingUp(seen: Set<ProbeTarget>, nextCheck: Instant, until: Instant)
+        /// Addresses seen at the last check: A and AAAA answers do not arrive together. A lookup of the other family
+        /// is awaited until `bothUntil`.
+        case lookingUp(seen: Set<ProbeTarget>, nextCheck: Instant, bothUntil: Instant, until: Instant)
         /// The addresses wait for results, in the order in which they became known.
         case waiting([ProbeTarget], until: Instant)
         /// All known addresses are mismatched: the resolver asks the other sources, and probes their addresses.
@@ -63,6 +64,8 @@ struct PendingProbe {
     /// Time limit of the lookup: enough for a slow upstream and the one that is asked after it.
     static let lookupTimeout: Duration = .seconds(5)
     static let checkInterval: Duration = .milliseconds(100)
+    /// How long the other family's answer is awaited, if one family is known: more than a usual answer takes.
+    static let familyPatience: Duration = .seconds(2)
     /// Limit without any news: twice the longest time-out that can be set, once for waiting for a free place among
     /// nearby addresses and once for the probe. Less than a client's time-out for a step.
     static let probeTime: Duration = .seconds(25)
@@ -78,7 +81,7 @@ struct PendingProbe {
     /// When `timePassed` is due; nil once the command has ended.
     var nextDeadline: Instant? {
         switch phase {
-        case .lookingUp(_, let nextCheck, _): nextCheck
+        case .lookingUp(_, let nextCheck, _, _): nextCheck
         case .waiting(_, let until), .awaitingOthers(let until): until
         case .ended: nil
         }
@@ -93,18 +96,25 @@ struct PendingProbe {
         case .verify:
             guard known.isEmpty else { return probe(withCached(known), now: now) }
             phase = .lookingUp(
-                seen: [], nextCheck: now + PendingProbe.checkInterval, until: now + PendingProbe.lookupTimeout)
+                seen: [], nextCheck: now + PendingProbe.checkInterval, bothUntil: now + PendingProbe.familyPatience,
+                until: now + PendingProbe.lookupTimeout)
             return [.resolve]
         }
     }
 
-    mutating func timePassed(known: [ProbeTarget], now: Instant) -> [Step] {
+    /// Notes addresses in the cache: at the start, the store is possibly still loading.
+    mutating func note(cached more: [ProbeTarget]) { cached += more.filter { !cached.contains($0) } }
+
+    /// - Parameter isLookedUp: a lookup of one of the two families is in flight.
+    mutating func timePassed(known: [ProbeTarget], isLookedUp: Bool, now: Instant) -> [Step] {
         switch phase {
-        case .lookingUp(let seen, let nextCheck, let until) where nextCheck <= now:
-            let isStable = seen == Set(known) || now >= until
+        case .lookingUp(let seen, let nextCheck, let bothUntil, let until) where nextCheck <= now:
+            let awaitsOther = isLookedUp && now < bothUntil
+            let isStable = seen == Set(known) && !awaitsOther || now >= until
             if isStable, !known.isEmpty { return probe(withCached(known), now: now) }
             guard now < until else { return cached.isEmpty ? end(.unknown) : probe(cached, now: now) }
-            phase = .lookingUp(seen: Set(known), nextCheck: now + PendingProbe.checkInterval, until: until)
+            phase = .lookingUp(
+                seen: Set(known), nextCheck: now + PendingProbe.checkInterval, bothUntil: bothUntil, until: until)
             return []
         case .waiting(let targets, let until) where until <= now:
             return targets.map(Step.noResult) + end(.found(findings))

@@ -60,8 +60,13 @@ final class PendingProbes: TimedPart {
 
     func timePassed(now: Instant) {
         for entry in running where entry.probe.nextDeadline.map({ $0 <= now }) ?? false {
-            let known = resolving.resolver.judged(entry.probe.name).map(\.target)
-            proceed(entry.stream, now: now) { $0.timePassed(known: known, now: now) }
+            let name = entry.probe.name
+            let known = resolving.resolver.judged(name).map(\.target)
+            let isLookedUp = resolving.resolver.isLookingUp(name)
+            proceed(entry.stream, now: now) { [resolving] probe in
+                if probe.purpose == .verify { probe.note(cached: resolving.cachedTargets(of: name)) }
+                return probe.timePassed(known: known, isLookedUp: isLookedUp, now: now)
+            }
         }
     }
 

@@ -622,6 +622,11 @@ package struct Resolver {
     /// A name's addresses in the order of its answers; addresses in no answer come last.
     package func judged(_ name: Name) -> [JudgedAddress] { state.verification.judged(name) }
 
+    /// Whether an address of the name, of either family, is being looked up.
+    package func isLookingUp(_ name: Name) -> Bool {
+        [RecordType.a, .aaaa].contains { number(of: Question(name, $0)) != nil }
+    }
+
     /// Names with known addresses.
     package var judgedNames: [Name] { state.verification.names }
 

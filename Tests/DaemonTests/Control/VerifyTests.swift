@@ -44,9 +44,9 @@ struct VerifyTests {
         stand.resolving.handle(.policyChanged(policy), now: now)
     }
 
-    private func answer(_ addresses: [Address]) {
+    private func answer(_ addresses: [Address], to type: RecordType = .a) {
         let answer = Answer(records: addresses.map { ResourceRecord(owner: name, address: $0, ttlSeconds: 600) })
-        stand.resolving.handle(.volunteered(Question(name, .a), answer, provider), now: now)
+        stand.resolving.handle(.volunteered(Question(name, type), answer, provider), now: now)
     }
 
     /// Ends the next probe; only the resolver knows its address.
@@ -69,17 +69,24 @@ struct VerifyTests {
         setPolicy()
         stand.keep(Question(name, .a), from: .provider, addresses: [first], now: now)
         let stream = try pending.verify(name, wantsJSON: false, now: now)
-        answer([second])
+        stand.resolving.timePassed(now: now)
+        // The store is read while queries are served.
+        let third = Address.v4(0x7F00_0201)
+        stand.keep(Question(name, .a), from: .provider, addresses: [first, third], now: now)
         pending.timePassed(now: now + .milliseconds(100))
-        pending.timePassed(now: now + .milliseconds(200))
-        found(.verified, probe: 0)
-        found(.verified, probe: 1)
-        #expect(text(stream).contains("127.0.0.1") && text(stream).contains("127.0.1.2"), "\(text(stream))")
+        answer([second])
+        for time in stride(from: 200, through: 500, by: 100) { pending.timePassed(now: now + .milliseconds(time)) }
+        // The AAAA answer is late.
+        let six = Address.v6(high: 0, low: 1)
+        answer([six], to: .aaaa)
+        for time in [600, 700] { pending.timePassed(now: now + .milliseconds(time)) }
+        for probe in 0..<4 as Range<UInt64> { found(.verified, probe: probe) }
+        for address in [first, second, third, six] { #expect(text(stream).contains("\(address)"), "\(text(stream))") }
         let other = try #require(Name("b.a.example"))
         stand.keep(Question(other, .a), from: .provider, addresses: [first], now: now)
         let alone = try pending.verify(other, wantsJSON: false, now: now)
         for step in 1...51 { pending.timePassed(now: now + .milliseconds(100 * step)) }
-        found(.verified, probe: 2)
+        found(.verified, probe: 4)
         #expect(text(alone).contains("127.0.0.1"), "\(text(alone))")
     }
 

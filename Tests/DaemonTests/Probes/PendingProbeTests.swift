@@ -40,7 +40,26 @@ struct PendingProbeTests {
         let all = [finding(second, bad), finding(first, good)]
         #expect(pending.take(.found(first, good), now: start) == [.found(finding(first, good)), .end(.found(all))])
         #expect(pending.nextDeadline == nil && pending.take(.found(first, bad), now: start).isEmpty)
-        #expect(pending.timePassed(known: [first], now: at(60_000)).isEmpty)
+        #expect(pending.timePassed(known: [first], isLookedUp: false, now: at(60_000)).isEmpty)
+    }
+
+    @Test("the lookup of the other family is awaited, for a while")
+    func bothFamilies() {
+        let six = ProbeTarget(name, .v6(high: 0x2001_0DB8_0000_0000, low: 1), port: 443)
+        var pending = PendingProbe(.verify, of: name)
+        #expect(pending.begin(known: [], now: start) == [.resolve])
+        for time in stride(from: 100, through: 700, by: 100) {
+            #expect(pending.timePassed(known: [first], isLookedUp: true, now: at(time)).isEmpty)
+        }
+        var silent = pending
+        #expect(pending.timePassed(known: [first, six], isLookedUp: false, now: at(800)).isEmpty)
+        #expect(
+            pending.timePassed(known: [first, six], isLookedUp: false, now: at(900))
+                == [.probe([first.address, six.address])])
+        for time in stride(from: 800, through: 1900, by: 100) {
+            #expect(silent.timePassed(known: [first], isLookedUp: true, now: at(time)).isEmpty)
+        }
+        #expect(silent.timePassed(known: [first], isLookedUp: true, now: at(2000)) == [.probe([first.address])])
     }
 
     @Test("if all known addresses are mismatched, verify awaits the verified address of another source")
@@ -59,8 +78,11 @@ struct PendingProbeTests {
         let all = [finding(first, mismatched), finding(third, bad), finding(second, good)]
         var atDeadline = pending
         #expect(pending.take(.found(second, good), now: at(30)) == [.found(all[2]), .end(.found(all))])
-        #expect(atDeadline.timePassed(known: [first, third], now: at(2009)).isEmpty)
-        #expect(atDeadline.timePassed(known: [first, third], now: at(2010)) == [.end(.found(Array(all.prefix(2))))])
+        #expect(atDeadline.timePassed(known: [first, third], isLookedUp: false, now: at(2009)).isEmpty)
+        #expect(
+            atDeadline.timePassed(known: [first, third], isLookedUp: false, now: at(2010)) == [
+                .end(.found(Array(all.prefix(2))))
+            ])
         #expect(atDeadline.nextDeadline == nil)
     }
 
@@ -98,11 +120,17 @@ struct PendingProbeTests {
         var pending = PendingProbe(.verify, of: name)
         #expect(pending.begin(known: [], now: start) == [.resolve])
         #expect(pending.nextDeadline == at(100))
-        #expect(pending.timePassed(known: [first], now: at(99)).isEmpty, "not due yet")
-        #expect(pending.timePassed(known: [], now: at(100)).isEmpty && pending.nextDeadline == at(200))
-        #expect(pending.timePassed(known: [first], now: at(200)).isEmpty)
-        #expect(pending.timePassed(known: [second, first], now: at(300)).isEmpty, "the other family has come")
-        #expect(pending.timePassed(known: [first, second], now: at(400)) == [.probe([first.address, second.address])])
+        #expect(pending.timePassed(known: [first], isLookedUp: false, now: at(99)).isEmpty, "not due yet")
+        #expect(
+            pending.timePassed(known: [], isLookedUp: false, now: at(100)).isEmpty && pending.nextDeadline == at(200))
+        #expect(pending.timePassed(known: [first], isLookedUp: false, now: at(200)).isEmpty)
+        #expect(
+            pending.timePassed(known: [second, first], isLookedUp: false, now: at(300)).isEmpty,
+            "the other family has come")
+        #expect(
+            pending.timePassed(known: [first, second], isLookedUp: false, now: at(400)) == [
+                .probe([first.address, second.address])
+            ])
         #expect(pending.nextDeadline == at(25_400))
     }
 
@@ -122,11 +150,11 @@ struct PendingProbeTests {
             _ = pending.begin(known: [], now: start)
             var looks = 0
             while let deadline = pending.nextDeadline, deadline < at(5_000) {
-                #expect(pending.timePassed(known: [], now: deadline).isEmpty)
+                #expect(pending.timePassed(known: [], isLookedUp: false, now: deadline).isEmpty)
                 looks += 1
             }
             #expect(looks == 49)
-            #expect(pending.timePassed(known: known, now: at(5_000)) == [last])
+            #expect(pending.timePassed(known: known, isLookedUp: false, now: at(5_000)) == [last])
         }
     }
 
@@ -135,9 +163,9 @@ struct PendingProbeTests {
         var pending = PendingProbe(.verify, of: name)
         _ = pending.begin(known: [first, second], now: at(-24_000))
         _ = pending.take(.found(first, good), now: start)
-        #expect(pending.timePassed(known: [first, second], now: at(24_999)).isEmpty)
+        #expect(pending.timePassed(known: [first, second], isLookedUp: false, now: at(24_999)).isEmpty)
         #expect(
-            pending.timePassed(known: [first, second], now: at(25_000))
+            pending.timePassed(known: [first, second], isLookedUp: false, now: at(25_000))
                 == [.noResult(second), .end(.found([finding(first, good)]))])
         #expect(pending.nextDeadline == nil)
     }
@@ -147,7 +175,7 @@ struct PendingProbeTests {
         var pending = PendingProbe(.verify, of: name)
         _ = pending.begin(known: [first], now: start)
         let end = start + Settings.Probe.timeouts.upperBound * 2 + .seconds(1)
-        #expect(pending.timePassed(known: [first], now: end).isEmpty)
+        #expect(pending.timePassed(known: [first], isLookedUp: false, now: end).isEmpty)
         #expect(pending.take(.found(first, bad), now: end).last == .end(.found([finding(first, bad)])))
     }
 
@@ -192,7 +220,7 @@ struct PendingProbeTests {
         }
         var pending = PendingProbe(.report(first.address), of: name)
         _ = pending.begin(known: [first], now: start)
-        #expect(pending.timePassed(known: [first], now: at(25_000)).last == .end(.found([])))
+        #expect(pending.timePassed(known: [first], isLookedUp: false, now: at(25_000)).last == .end(.found([])))
     }
 }
 
