@@ -171,7 +171,7 @@ let package = Package(
             name: "FuzzEntries",
             dependencies: [
                 "Control", "Crypto", "DNSWire", "HTTPClient", "JSON", "LinuxIO", "Network", "Resolver", "Serving",
-                "SetFeed", "Telemetry", "TestSupport",
+                "SetFeed", "Settings", "Telemetry", "TestSupport",
             ],
             path: "Tests/Fuzz/FuzzEntries", swiftSettings: strict),
         .target(

@@ -9,8 +9,8 @@ package struct FuzzEntry: Sendable {
     package let run: @Sendable ([UInt8]) -> Void
 
     package static let all = [
-        flightFile, httpReply, json, kernelNews, localNames, proxyReply, query, setMessage, storedAnswer, tlsFlight,
-        upstreamReply,
+        dnsStamp, flightFile, httpReply, json, kernelNews, localNames, proxyReply, query, setMessage, storedAnswer,
+        tlsFlight, upstreamReply,
     ]
 
     /// The entry that the environment variable names, for a program that runs one of them.
