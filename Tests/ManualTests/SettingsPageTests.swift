@@ -75,6 +75,22 @@ struct SettingsPageTests {
         }
     }
 
+    @Test("each preset is in httpdnsd-providers(7) with its URL, and in the completions")
+    func presets() throws {
+        let page = try ManualPage("httpdnsd-providers.7").lines
+        let top = TestFile.folder(of: TestFile.folder(of: TestFile.folder(of: #filePath)))
+        let completions = try ["httpdnsctl.bash", "_httpdnsctl"].map { name in
+            String(decoding: try TestFile.bytes(at: "\(top)/etc/completion/\(name)"), as: UTF8.self)
+        }
+        for preset in Settings.Provider.Preset.all {
+            let choice = preset.needsID ? "\(preset.name):ID" : preset.name
+            #expect(page.contains { $0.hasPrefix("\(choice)|\(preset.company), \(preset.country)|") }, "\(preset.name)")
+            let url = "\(preset.name)|\(preset.provider(id: preset.needsID ? "ID" : "").url)"
+            #expect(page.contains(url), "\(url)")
+            #expect(completions.allSatisfy { $0.contains(" \(preset.name) ") || $0.contains("\"\(preset.name) ") })
+        }
+    }
+
     private func entries(of header: String) -> [ManualPage.Entry] {
         let section = header.isEmpty ? "At the top of the file" : header
         return page.entries.filter { $0.section == section }

@@ -121,7 +121,8 @@ struct EffectiveTOMLTests {
             return line.hasPrefix("# ") && isSetting ? String(rest) : String(line)
         }
         let settings = try parse(text.joined(separator: "\n"))
-        #expect(settings.providers.count == Settings.defaults.providers.count + 1)
+        // A template, and a provider of each kind.
+        #expect(settings.providers.count == Settings.defaults.providers.count + 3)
         #expect(settings.providers.contains { $0.template != nil } && settings.rules.count == 6)
         #expect(settings.receivers.count == 1 && settings.nameservers.count == 1)
     }

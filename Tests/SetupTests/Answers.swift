@@ -44,10 +44,16 @@ extension VendorAccount {
 }
 
 enum Combinations {
-    static let providers = (0..<16).map { bits in
-        let names = Settings.Provider.builtIn.map(\.name).enumerated().filter { bits >> $0.offset & 1 == 1 }
-        return names.isEmpty ? "none" : names.map(\.element).joined(separator: ",")
-    }
+    static let providers =
+        (0..<16).map { bits in
+            let names = Settings.Provider.builtIn.map(\.name).enumerated().filter { bits >> $0.offset & 1 == 1 }
+            return names.isEmpty ? "none" : names.map(\.element).joined(separator: ",")
+        }
+        + [
+            "mullvad-base,nextdns:abc123,quad9", "https://dns.nextdns.io/abc123,https://192.0.2.1:8443/dns-query",
+            "https://a.example/one,google,https://a.example/two "
+                + "--provider-addresses a.example=192.0.2.1,a.example=2001:db8::1",
+        ]
 
     static let accounts =
         ["--account no"] + VendorAccount.all.map(\.requiredFlags)
@@ -61,3 +67,9 @@ enum Combinations {
         "no", "192.168.7.5", "192.168.7.5:5353,fd00::5", "198.51.100.1 --allow 198.51.100.0/24,10.0.0.0/8",
     ]
 }
+
+/// What the answer about providers may be.
+let presets =
+    "some of alidns, dnspod, google, cloudflare, cloudflare-security, quad9, quad9-ecs, quad9-unfiltered, adguard, "
+    + "adguard-family, adguard-unfiltered, mullvad, mullvad-base, dns-sb, dns4eu, controld-unfiltered, controld:ID, "
+    + "nextdns:ID, https:// URLs, sdns:// stamps, or none"

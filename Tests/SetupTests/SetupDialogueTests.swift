@@ -45,21 +45,44 @@ struct SetupDialogueTests {
         #expect(try asked.answers.settingsFile() == answers(same).settingsFile())
     }
 
+    @Test("the addresses of a pasted provider are those of this machine's resolver, if the operator confirms them")
+    func resolved() throws {
+        var machine = sampleMachine
+        machine.resolve = { $0 == "a.example" ? [.v4(0xC000_0201), .v6(high: 0x2001_0DB8_0000_0000, low: 1)] : [] }
+        var asked = try dialogue("--account no --lan no --take-over no", machine)
+        #expect(type(["6 https://b.example/q https://a.example/dns-query{?dns}"], into: &asked) == [])
+        #expect(asked.question?.usual == nil && asked.question?.prompt == "Addresses of b.example")
+        #expect(asked.question?.lines.last == "   This machine's resolver finds no address of b.example.")
+        #expect(type(["", "b.example"], into: &asked).count == 2)
+        #expect(type(["198.51.100.7 2001:db8::7"], into: &asked) == [])
+        #expect(asked.question?.text.hasSuffix("   Addresses of a.example [192.0.2.1 2001:db8::1]: ") == true)
+        #expect(type(["", "yes"], into: &asked) == [])
+        let same =
+            "--providers quad9,https://b.example/q,https://a.example/dns-query --account no --lan no --take-over no "
+            + "--provider-addresses "
+            + "b.example=198.51.100.7,b.example=2001:db8::7,a.example=192.0.2.1,a.example=2001:db8::1"
+        #expect(asked.isAccepted)
+        #expect(try asked.answers.settingsFile() == answers(same).settingsFile())
+    }
+
+    @Test("without a terminal, the addresses of a pasted provider are an answer that is missing")
+    func unresolved() throws {
+        let given = try answers("--providers https://a.example/q --account no --lan no --take-over no")
+        #expect(given.missing == [.providerAddresses])
+    }
+
     @Test("a wrong answer is refused, and the question stays")
     func refused() throws {
         var asked = try dialogue()
         for (wrong, reason) in [
-            ("6", "found 6; allowed: 1 to 5"), ("0", "found 0; allowed: 1 to 5"),
-            (
-                "gogle",
-                "found \"gogle\"; allowed: some of alidns, dnspod, google, cloudflare, or none; "
-                    + "did you mean \"google\"?"
-            ),
+            ("20", "found 20; allowed: 1 to 19"), ("0", "found 0; allowed: 1 to 19"),
+            ("gogle", "found \"gogle\"; allowed: \(presets); did you mean \"google\"?"),
+            ("18", "nextdns needs the id of your profile with NextDNS; write nextdns:ID with that id"),
         ] {
             #expect(type([wrong], into: &asked) == [reason])
             #expect(asked.question?.subject == .answer(.providers))
         }
-        #expect(type(["5", "maybe", "2"], into: &asked) == ["found \"maybe\"; allowed: no, yes"])
+        #expect(type(["19", "maybe", "2"], into: &asked) == ["found \"maybe\"; allowed: no, yes"])
         #expect(type(["", "y"], into: &asked) == ["an answer is needed here", "choose a number"])
         #expect(type(["8", "1"], into: &asked) == [])
         #expect(asked.question?.subject == .answer(.keyFile))
@@ -168,11 +191,26 @@ struct SetupDialogueTests {
 
                 1. Which companies may see the names that are looked up here?
                    Each provider sees the names that it is asked for. With several, a bad one is avoided.
-                     1  alidns      Alibaba
-                     2  dnspod      Tencent
-                     3  google      Google
-                     4  cloudflare  Cloudflare
-                     5  none        your own account (question 2), or the network's nameservers
+                   Another provider: paste its https:// URL or its sdns:// stamp.
+                      1  alidns               Alibaba, China; blocks by Chinese rules; sends client subnets
+                      2  dnspod               Tencent, China; blocks by Chinese rules
+                      3  google               Google, United States; blocks nothing; sends client subnets
+                      4  cloudflare           Cloudflare, United States; blocks nothing
+                      5  cloudflare-security  Cloudflare, United States; blocks malware
+                      6  quad9                Quad9, Switzerland; blocks malware
+                      7  quad9-ecs            Quad9, Switzerland; blocks malware; sends client subnets
+                      8  quad9-unfiltered     Quad9, Switzerland; blocks nothing
+                      9  adguard              AdGuard, Cyprus; blocks malware, ads; sends other subnets
+                     10  adguard-family       AdGuard, Cyprus; blocks malware, ads, adult sites; sends other subnets
+                     11  adguard-unfiltered   AdGuard, Cyprus; blocks nothing; sends other subnets
+                     12  mullvad              Mullvad, Sweden; blocks nothing
+                     13  mullvad-base         Mullvad, Sweden; blocks malware, ads
+                     14  dns-sb               xTom, Germany; blocks nothing
+                     15  dns4eu               Whalebone, Czechia; blocks malware
+                     16  controld-unfiltered  Control D, Canada; blocks nothing
+                     17  controld:ID          Control D, Canada; blocks by your profile
+                     18  nextdns:ID           NextDNS, United States; blocks by your profile
+                     19  none                 your own account (question 2), or the network's nameservers
                    Answer, such as 1 3 [1 2 3 4]: \("")
                 """)
         #expect(

@@ -22,6 +22,8 @@ struct SetupFlagsTests {
     private static let services =
         "no, alidns, alicloud, alicloud-v2, dnspod-https, dnspod-aes, dnspod-des, volcengine, baidu, ucloud"
 
+    private static let pairs = "IP addresses with the host of their provider: HOST=ADDR,HOST=ADDR"
+
     @Test(
         "a wrong flag is refused, and the message says what is allowed",
         arguments: [
@@ -33,8 +35,7 @@ struct SetupFlagsTests {
             ("--output", "--output needs a value"),
             (
                 "--providers gogle",
-                "--providers: found \"gogle\"; allowed: some of alidns, dnspod, google, cloudflare, or none; "
-                    + "did you mean \"google\"?"
+                "--providers: found \"gogle\"; allowed: \(presets); did you mean \"google\"?"
             ),
             (
                 "--providers none,google",
@@ -42,7 +43,13 @@ struct SetupFlagsTests {
             ),
             (
                 "--providers ,",
-                "--providers: found \",\"; allowed: some of alidns, dnspod, google, cloudflare, or none"
+                "--providers: found \",\"; allowed: \(presets)"
+            ),
+            ("--provider-addresses 192.0.2.1", "--provider-addresses: found \"192.0.2.1\"; allowed: \(pairs)"),
+            ("--providers google --provider-addresses x=y", "--provider-addresses: found \"x=y\"; allowed: \(pairs)"),
+            (
+                "--providers google --provider-addresses a.example=192.0.2.1",
+                "--provider-addresses: no provider of --providers has the host \"a.example\""
             ),
             ("--account yes", "--account: found \"yes\"; allowed: \(services)"),
             ("--account bidu", "--account: found \"bidu\"; allowed: \(services); did you mean \"baidu\"?"),

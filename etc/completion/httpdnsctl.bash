@@ -34,7 +34,7 @@ _httpdnsctl_words() {
     help) echo "--json" ;;
     system) echo "status use restore --dry-run --if-dead --json" ;;
     doctor) echo "--config --json" ;;
-    setup) echo "--replace --dry-run --output --providers --account --account-id --access-key --url --addresses --key-file --lan --allow --take-over --json" ;;
+    setup) echo "--replace --dry-run --output --providers --provider-addresses --account --account-id --access-key --url --addresses --key-file --lan --allow --take-over --json" ;;
     report-bug) echo "--output --config --json" ;;
     esac
 }
@@ -50,7 +50,7 @@ _httpdnsctl_values() {
     "httpdns --for" | "rule --for" | "log --for") echo "30s 10m 1h 1d" ;;
     "query --provider" | "providers reset" | "providers test") _httpdnsctl_providers ;;
     "help help") echo "$_httpdnsctl_commands" ;;
-    "setup --providers") echo "alidns dnspod google cloudflare none" ;;
+    "setup --providers") echo "alidns dnspod google cloudflare cloudflare-security quad9 quad9-ecs quad9-unfiltered adguard adguard-family adguard-unfiltered mullvad mullvad-base dns-sb dns4eu controld-unfiltered controld nextdns none" ;;
     "setup --account") echo "no alidns alicloud alicloud-v2 dnspod-https dnspod-aes dnspod-des volcengine baidu ucloud" ;;
     "setup --take-over") echo "yes no" ;;
     *) return 1 ;;

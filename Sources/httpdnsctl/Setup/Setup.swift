@@ -76,7 +76,7 @@ struct Setup {
     private func machine(_ flags: SetupFlags, _ files: SetupFiles) -> SetupMachine {
         SetupMachine(
             addresses: Interfaces.all(), isRoot: Privileges.isRoot, isDryRun: flags.isDryRun,
-            directory: files.directory, keyFile: files.keyFile)
+            directory: files.directory, keyFile: files.keyFile, resolve: HostAddresses.resolve)
     }
 
     // MARK: the questions

@@ -21,8 +21,9 @@ struct SetupAnswers: Sendable {
     }
 
     let machine: SetupMachine
-    /// Some of the built-in providers, in their order; nil while not answered, like the other answers.
-    private(set) var providers: [Settings.Provider]?
+    /// The providers: presets in the order of their table, then the others; nil while not answered, like the other
+    /// answers.
+    private(set) var providers: [ChosenProvider]?
     private(set) var account: Account?
     private(set) var accountID: String?
     private(set) var accessKey: String?
@@ -63,6 +64,7 @@ struct SetupAnswers: Sendable {
         Answer.allCases.filter { answer in
             switch answer {
             case .providers: providers == nil
+            case .providerAddresses: withoutAddresses != nil
             case .account: account == nil
             case .accountID: accountID == nil && service?.needs(.account) == true
             case .accessKey: accessKey == nil && service?.needs(.accessKey) == true
@@ -75,6 +77,9 @@ struct SetupAnswers: Sendable {
             }
         }
     }
+
+    /// The first provider whose addresses are not known.
+    var withoutAddresses: ChosenProvider? { providers?.first(where: \.needsAddresses) }
 
     /// Whether the key file must be written with a key that is not known yet.
     var needsKey: Bool { isKeyMissing && key == nil }
@@ -113,6 +118,7 @@ struct SetupAnswers: Sendable {
     mutating func take(_ answer: Answer, _ text: String) throws(SetupRefusal) {
         switch answer {
         case .providers: providers = try SetupAnswers.readProviders(text)
+        case .providerAddresses: try takeProviderAddresses(text)
         case .account: account = try SetupAnswers.readAccount(text)
         case .accountID: accountID = try accountKey("account", text)
         case .accessKey: accessKey = try accountKey("access-key", text)
@@ -162,17 +168,60 @@ struct SetupAnswers: Sendable {
         ["yes": true, "y": true, "no": false, "n": false][text.lowercased()]
     }
 
-    private static func readProviders(_ text: String) throws(SetupRefusal) -> [Settings.Provider] {
+    private static func readProviders(_ text: String) throws(SetupRefusal) -> [ChosenProvider] {
         guard text != "none" else { return [] }
         guard !words(in: text).contains("none") else {
             throw SetupRefusal("none and providers exclude each other; leave one of them out")
         }
-        let known = Settings.Provider.builtIn
-        let names = known.map(\.name)
-        let chosen = try list(text, "some of \(names.joined(separator: ", ")), or none", among: names + ["none"]) {
-            names.contains($0) ? $0 : nil
+        let names = Settings.Provider.Preset.all.map(\.choice)
+        let allowed = "some of \(names.joined(separator: ", ")), https:// URLs, sdns:// stamps, or none"
+        var chosen: [ChosenProvider] = []
+        for word in words(in: text) {
+            guard let provider = try ChosenProvider(word) else {
+                throw refusal(word, allowed, among: Settings.Provider.Preset.all.map(\.name) + ["none"])
+            }
+            if !chosen.contains(where: { $0.word == provider.word }) { chosen.append(provider) }
         }
-        return known.filter { chosen.contains($0.name) }
+        guard !chosen.isEmpty else { throw refusal(text, allowed) }
+        return ordered(chosen)
+    }
+
+    /// Returns the presets in the order of their table, then the others, each with a name of its own.
+    private static func ordered(_ chosen: [ChosenProvider]) -> [ChosenProvider] {
+        let presets = Settings.Provider.Preset.all.flatMap { preset in
+            chosen.filter { $0.provider.name == preset.name }
+        }
+        var ordered: [ChosenProvider] = []
+        for var provider in presets + chosen.filter({ one in !presets.contains { $0.word == one.word } }) {
+            let name = provider.provider.name
+            let taken = ordered.map(\.provider.name)
+            let free = [name] + (2...ordered.count + 2).map { "\(name)-\($0)" }
+            if let first = free.first(where: { !taken.contains($0) }) { provider.rename(first) }
+            ordered.append(provider)
+        }
+        return ordered
+    }
+
+    /// Reads "HOST=ADDR" for each address, or addresses of the first provider without them.
+    private mutating func takeProviderAddresses(_ text: String) throws(SetupRefusal) {
+        let form = "IP addresses with the host of their provider: HOST=ADDR,HOST=ADDR"
+        let pairs = try SetupAnswers.list(text, form) { word -> HostAddress? in
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard let host = parts.count == 2 ? parts[0].lowercased() : withoutAddresses?.host else { return nil }
+            return Address(parts.last ?? "").map { HostAddress(host: host, address: $0) }
+        }
+        for pair in pairs where providers?.contains(where: { $0.host == pair.host }) != true {
+            throw SetupRefusal("no provider of --providers has the host \(tomlString(pair.host))")
+        }
+        for index in (providers ?? []).indices {
+            let given = pairs.filter { $0.host == providers?[index].host }.map(\.address)
+            if !given.isEmpty { providers?[index].give(given) }
+        }
+    }
+
+    private struct HostAddress: Hashable {
+        let host: String
+        let address: Address
     }
 
     private static func readAccount(_ text: String) throws(SetupRefusal) -> Account {

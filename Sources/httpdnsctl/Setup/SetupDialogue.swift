@@ -16,6 +16,8 @@ struct SetupDialogue: Sendable {
     private var hasAccount = false
     /// Whether the operator has confirmed the file; nil while not asked.
     private var isConfirmed: Bool?
+    /// The addresses of hosts by this machine's resolver, which is asked once for each.
+    private var resolved: [String: [Address]] = [:]
 
     static let greeting = "Four questions. Enter takes the answer in [brackets], and Ctrl-C ends without a change.\n"
 
@@ -24,6 +26,7 @@ struct SetupDialogue: Sendable {
         self.output = output
         self.former = former
         self.settings = settings
+        resolve()
     }
 
     /// The next question; nil at the end.
@@ -45,15 +48,24 @@ struct SetupDialogue: Sendable {
         case .confirmation: try takeConfirmation(question.value(of: line))
         case .answer(let answer):
             let value = try question.value(of: line)
-            guard answer == .account else { return try answers.take(answer, value) }
+            guard answer == .account else {
+                try answers.take(answer, value)
+                return resolve()
+            }
             try hasAccount ? takeService(value) : takeAccount(value)
         }
+    }
+
+    /// Asks this machine's resolver for the addresses of the next question.
+    private mutating func resolve() {
+        guard let host = answers.withoutAddresses?.host, resolved[host] == nil else { return }
+        resolved[host] = answers.machine.resolve(host)
     }
 
     /// The details of an account are asked before its key.
     private static func precedesKey(_ answer: SetupFlags.Answer) -> Bool {
         switch answer {
-        case .providers, .account, .accountID, .accessKey, .url, .addresses, .keyFile: true
+        case .providers, .providerAddresses, .account, .accountID, .accessKey, .url, .addresses, .keyFile: true
         case .lan, .allow, .takeOver: false
         }
     }
@@ -86,6 +98,7 @@ struct SetupDialogue: Sendable {
     private func question(_ answer: SetupFlags.Answer) -> SetupQuestion {
         switch answer {
         case .providers: providersQuestion
+        case .providerAddresses: addressesQuestion
         case .account: hasAccount ? serviceQuestion : accountQuestion
         case .accountID: SetupQuestion(subject: .answer(answer), prompt: "Account id, from the vendor")
         case .accessKey: SetupQuestion(subject: .answer(answer), prompt: "AccessKey id, from the vendor")
@@ -103,9 +116,8 @@ struct SetupDialogue: Sendable {
     }
 
     private var providersQuestion: SetupQuestion {
-        let known = Settings.Provider.builtIn
         let choices =
-            known.map { SetupQuestion.Choice(value: $0.name, meaning: $0.company) }
+            Settings.Provider.Preset.all.map { SetupQuestion.Choice(value: $0.choice, meaning: $0.words) }
             + [
                 SetupQuestion.Choice(
                     value: "none", meaning: "your own account (question 2), or the network's nameservers")
@@ -115,7 +127,23 @@ struct SetupDialogue: Sendable {
             lines: [
                 "", "1. Which companies may see the names that are looked up here?",
                 "   Each provider sees the names that it is asked for. With several, a bad one is avoided.",
-            ], choices: choices, usual: known.map(\.name).joined(separator: ","), prompt: "Answer, such as 1 3")
+                "   Another provider: paste its https:// URL or its sdns:// stamp.",
+            ], choices: choices, usual: Settings.Provider.builtIn.map(\.name).joined(separator: ","),
+            prompt: "Answer, such as 1 3")
+    }
+
+    private var addressesQuestion: SetupQuestion {
+        let host = answers.withoutAddresses?.host ?? ""
+        let found = resolved[host] ?? []
+        return SetupQuestion(
+            subject: .answer(.providerAddresses),
+            lines: [
+                "   The daemon dials a provider by its addresses, so that no name is needed for that.",
+                found.isEmpty
+                    ? "   This machine's resolver finds no address of \(host)."
+                    : "   These are the addresses of \(host) by this machine's resolver.",
+            ], usual: found.isEmpty ? nil : found.map(\.description).joined(separator: ","),
+            prompt: "Addresses of \(host)")
     }
 
     private var accountQuestion: SetupQuestion {

@@ -13,6 +13,7 @@ struct SetupFlags: Equatable, Sendable {
     /// The answers, in the order in which they are read and asked.
     enum Answer: String, CaseIterable, Sendable {
         case providers = "--providers"
+        case providerAddresses = "--provider-addresses"
         case account = "--account"
         case accountID = "--account-id"
         case accessKey = "--access-key"

@@ -21,6 +21,8 @@ struct SetupMachine: Sendable {
     /// The directory for a key file without another path.
     var directory = "/etc/httpdnsd"
     var keyFile: @Sendable (String) -> KeyFile = { _ in .usable }
+    /// Returns the addresses of a host name by this machine's resolver; empty if it finds none.
+    var resolve: @Sendable (String) -> [Address] = { _ in [] }
 
     /// Bound on choices: a screen has room for no more.
     private static let maxChoices = 8

@@ -28,9 +28,11 @@ struct SetupQuestion: Equatable, Sendable {
     /// Everything before the cursor.
     var text: String {
         let width = choices.map(\.value.count).max() ?? 0
+        let digits = "\(choices.count)".count
         let listed = choices.enumerated().map { index, choice in
+            let indent = String(repeating: " ", count: 5 + digits - "\(index + 1)".count)
             let padding = String(repeating: " ", count: width - choice.value.count)
-            return "     \(index + 1)  \(choice.value)\(padding)  \(choice.meaning)"
+            return "\(indent)\(index + 1)  \(choice.value)\(padding)  \(choice.meaning)"
         }
         return (lines + listed + [shortText]).joined(separator: "\n")
     }

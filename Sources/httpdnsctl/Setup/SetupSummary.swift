@@ -16,6 +16,11 @@ struct SetupSummary {
             : [
                 ["names go to", companies.withoutRepetition.joined(separator: ", ")], ["last resort", nameservers],
             ]
+        let blocks = (answers.providers ?? []).map(\.blocks)
+        if blocks.contains(true), blocks.contains(false) || answers.service != nil {
+            let note = "what one provider blocks, others resolve: choose only those that block, or none of them"
+            rows.append(["note", note])
+        }
         if let service = answers.service {
             let id = answers.accountID.map { ", id \($0)" } ?? ""
             let file = answers.shownKeyFile.map { ", key in \($0)\(answers.key == nil ? "" : " (new)")" } ?? ""

@@ -71,16 +71,18 @@ extension SetupAnswers {
         return comment + providers.map(SetupAnswers.table).joined(separator: "\n")
     }
 
-    private static func table(_ provider: Settings.Provider) -> String {
-        """
-        # \(provider.company)
-        [[provider]]
-        name = \(tomlString(provider.name))
-        dialect = \(tomlString(provider.dialect.rawValue))
-        url = \(tomlString(provider.url.description))
-        addresses = \(array(provider.addresses))
-
-        """
+    private static func table(_ chosen: ChosenProvider) -> String {
+        let provider = chosen.provider
+        var addresses = "addresses = \(array(provider.addresses))\n"
+        if case .address = provider.url.host { addresses = "" }
+        return """
+            # \(chosen.description)
+            [[provider]]
+            name = \(tomlString(provider.name))
+            dialect = \(tomlString(provider.dialect.rawValue))
+            url = \(tomlString(provider.url.description))
+            \(addresses)
+            """
     }
 
     private var accountTable: String {
@@ -109,7 +111,8 @@ extension SetupAnswers {
     /// The command line that gives these answers; each flag stands with its value.
     func command(at path: String) -> [[String]] {
         let given: [(Answer, String?)] = [
-            (.providers, providers.map { $0.isEmpty ? "none" : $0.map(\.name).joined(separator: ",") }),
+            (.providers, providers.map { $0.isEmpty ? "none" : $0.map(\.word).joined(separator: ",") }),
+            (.providerAddresses, givenAddresses.isEmpty ? nil : givenAddresses.joined(separator: ",")),
             (.account, account.map { _ in service?.name ?? "no" }), (.accountID, accountID), (.accessKey, accessKey),
             (.url, url?.description), (.addresses, addresses.map(SetupAnswers.list)), (.keyFile, shownKeyFile),
             (.lan, lan.map { $0.isEmpty ? "no" : $0.map(\.shortText).joined(separator: ",") }),
@@ -117,6 +120,13 @@ extension SetupAnswers {
         ]
         return [["httpdnsctl", "setup"], ["--replace"], SetupAnswers.flag("--output", path)].filter { !$0.isEmpty }
             + given.compactMap { answer, value in value.map { [answer.rawValue, shellWord($0)] } }
+    }
+
+    /// The addresses that are in no table, as `--provider-addresses` takes them.
+    private var givenAddresses: [String] {
+        (providers ?? []).filter(\.hasGivenAddresses).flatMap { chosen in
+            chosen.provider.addresses.map { "\(chosen.host)=\($0)" }
+        }.withoutRepetition
     }
 
     /// The flag that names a settings file; none for the default path.

@@ -37,16 +37,3 @@ struct VendorAccount: Equatable, Sendable {
     /// The name of the account's provider, which differs from the names of the public providers.
     var providerName: String { publicProvider == nil ? name : "\(name)-account" }
 }
-
-extension Settings.Provider {
-    /// The company behind one of the public providers, which sees the names.
-    var company: String {
-        switch name {
-        case "alidns": "Alibaba"
-        case "dnspod": "Tencent"
-        case "google": "Google"
-        case "cloudflare": "Cloudflare"
-        default: name
-        }
-    }
-}

@@ -1,22 +1,32 @@
 # httpdnsctl setup: the four questions on a terminal, the same answers as flags, and the daemon with the written file.
 # The machine has files of its own, port 53 and an address in a local network.
 
+import base64
 import json
 import subprocess
 
 import paths
 from cases import LAB_WWW, Case
+from certificates import Authority
 from lab import Lab
 from paths import eventually
 from programs import NSD, Program
 from takeover import Overlaid
 from terminal import Typist
+from tls_server import Front
 
 FILE = "/etc/httpdnsd/httpdnsd.toml"
 KEY = "1234567890"
 LAN = "192.168.77.1"
 ACCOUNT = ("--providers", "none", "--account", "baidu", "--account-id", "1", "--lan", "no", "--take-over", "no")
 FLAGS = ("--providers", "google", "--account", "no", "--lan", "no", "--take-over", "no")
+
+
+def stamp(host, address, kind=2):
+    """A DNS stamp (https://dnscrypt.info/stamps-specifications) with the digest of a certificate."""
+    parts = [address.encode(), bytes(32), host.encode(), b"/dns-query"]
+    content = bytes([kind]) + bytes(8) + b"".join(bytes([len(part)]) + part for part in parts)
+    return "sdns://" + base64.urlsafe_b64encode(content).decode().rstrip("=")
 
 
 class Machine(Case):
@@ -117,6 +127,58 @@ class Asked(Machine):
             # The machine's nameserver has another address for the name.
             self.assertEqual(LAB_WWW, set(asked), address)
         self.assertEqual("nameserver 127.0.0.3\n", self.place.read("/etc/resolv.conf"))
+
+    def test_the_daemon_asks_the_provider_of_a_pasted_stamp(self):
+        self.install()
+        lab = self.own(Lab(prefix=self.place.prefix)).up()
+        authority = Authority(self.server.directory)
+        front = self.own(Front(lab, authority, ["doh"], prefix=self.place.prefix)).up()
+        # The daemon finds an authority of the machine by the digest of its name.
+        digest = self.place.run("openssl", "x509", "-noout", "-hash", "-in", authority.ca_file).stdout.strip()
+        self.place.write(f"/etc/ssl/certs/{digest}.0", authority.ca_file.read_text())
+        address = f"127.0.0.1:{front.ports['doh']}"
+        typist = self.ask(*FLAGS[2:])
+        typist.wait_for("2  dnspod")
+        typist.answer("[1 2 3 4]: ", stamp("2.dnscrypt-cert.example", address, kind=1))
+        typist.answer("it is for DNSCrypt, and setup takes DNS over HTTPS only", stamp("dns.google", address))
+        self.assertIn("names go to  Google", typist.wait_for("Write it? [yes]: "))
+        typist.type("\n")
+        self.assertEqual(0, typist.end(), typist.shown)
+        self.server.stop()
+        self.start()
+        asked = self.place.run("dig", "@127.0.0.1", "www.lab.example", "+short").stdout.split()
+        # The machine's nameserver has another address for the name.
+        self.assertEqual(LAB_WWW, set(asked), self.place.read(FILE))
+        self.assertEqual({"dns.google"}, {request["sni"] for request in front.requests()})
+        command = self.place.read(FILE).split("\n\n")[0]
+        self.assertIn("--provider-addresses 'dns.google=127.0.0.1'", command)
+
+    def test_the_addresses_of_a_pasted_url_are_resolved_once_and_confirmed(self):
+        self.install()
+        flags = FLAGS[2:]
+        refused = self.run_setup("--providers", "quad9,https://only.system.example/dns-query", *flags)
+        self.assertEqual(3, refused.returncode)
+        self.assertIn("these answers are missing: --provider-addresses", refused.stderr)
+        self.assertNothingWritten()
+        for typed, address in (("", "203.0.113.77"), ("192.0.2.7", "192.0.2.7")):
+            typist = self.ask("--replace", *flags)
+            typist.answer("[1 2 3 4]: ", "6 https://only.system.example/dns-query")
+            typist.answer("Addresses of only.system.example [203.0.113.77]: ", typed)
+            typist.answer("Write it? [yes]: ", "")
+            self.assertEqual(0, typist.end(), typist.shown)
+            written = self.place.read(FILE)
+            self.assertIn('url = "https://dns.quad9.net/dns-query"\naddresses = ["9.9.9.9", ', written)
+            self.assertIn(f'url = "https://only.system.example/dns-query"\naddresses = ["{address}"]\n', written)
+            same = self.run_setup(
+                "--dry-run", "--providers", "quad9,https://only.system.example/dns-query", "--provider-addresses",
+                f"only.system.example={address}", *flags)
+            self.assertEqual((0, written), (same.returncode, same.stdout), same.stderr)
+        typist = self.ask("--dry-run", *flags)
+        typist.answer("[1 2 3 4]: ", "https://no.system.example/dns-query")
+        typist.wait_for("This machine's resolver finds no address of no.system.example.")
+        typist.answer("Addresses of no.system.example: ", "192.0.2.8")
+        self.assertEqual(0, typist.end(), typist.shown)
+        self.assertIn('addresses = ["192.0.2.8"]', typist.shown)
 
     def test_the_network_is_shut_out_without_a_restart(self):
         self.install()

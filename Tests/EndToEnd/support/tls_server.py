@@ -11,11 +11,11 @@ class Front(Nginx):
     """A web server with one port for each provider. Only the vendor's name is served, and no other is on its
     certificate; an address is not named in a handshake (RFC 6066 section 3)."""
 
-    def __init__(self, lab, authority, kinds=SECURE_KINDS):
+    def __init__(self, lab, authority, kinds=SECURE_KINDS, prefix=()):
         self.lab = lab
         self.authority = authority
         self.ports = {kind: free_port() for kind in kinds}
-        super().__init__("".join(map(self._block, kinds)))
+        super().__init__("".join(map(self._block, kinds)), prefix)
 
     def _block(self, kind):
         vendor = KINDS[kind].vendor

@@ -1,0 +1,227 @@
+// A provider of the answer `--providers`: a preset by its name, or a service for DNS over HTTPS by its URL or stamp.
+
+import DNSWire
+import Settings
+
+struct ChosenProvider: Equatable, Sendable {
+    /// The provider as `--providers` takes it: "quad9", "nextdns:ID", or a URL.
+    let word: String
+    private(set) var provider: Settings.Provider
+    /// The company that sees the names; of an unknown one, the host.
+    let company: String
+    /// The company with what is known of the provider.
+    let description: String
+    /// The provider blocks names; nil: not known.
+    let blocks: Bool?
+    /// The URL's host is a name, and the operator has given its addresses.
+    private(set) var hasGivenAddresses = false
+
+    /// The host of the URL, as in the URL.
+    var host: String { provider.url.host.description }
+
+    /// The addresses to dial are not known.
+    var needsAddresses: Bool {
+        guard case .name = provider.url.host else { return false }
+        return provider.addresses.isEmpty
+    }
+
+    mutating func give(_ addresses: [Address]) {
+        provider.addresses = addresses
+        hasGivenAddresses = true
+    }
+
+    /// Changes the name in the settings.
+    mutating func rename(_ name: String) { provider.name = name }
+
+    // MARK: reading
+
+    /// Returns nil for a word that is neither the name of a preset nor looks like a URL.
+    ///
+    /// - Throws: why a preset, URL or stamp can't be used.
+    init?(_ word: String) throws(SetupRefusal) {
+        if word.contains("://") {
+            self = try ChosenProvider.read(url: word)
+            return
+        }
+        let parts = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard let name = parts.first, let preset = Settings.Provider.Preset.all.first(where: { $0.name == name }) else {
+            return nil
+        }
+        let id = parts.count == 2 ? parts[1] : nil
+        guard preset.needsID else {
+            guard id == nil else {
+                throw SetupRefusal("found \(tomlString(word)); \(name) has no profiles, write \(name)")
+            }
+            self.init(preset, id: "")
+            return
+        }
+        guard let id, id != ChosenProvider.idMark, ChosenProvider.isID(id[...]) else {
+            throw SetupRefusal(
+                "\(name) needs the id of your profile with \(preset.company); write \(name):ID with that id")
+        }
+        self.init(preset, id: id)
+    }
+
+    private init(_ preset: Settings.Provider.Preset, id: String) {
+        self.init(
+            word: preset.needsID ? "\(preset.name):\(id)" : preset.name, provider: preset.provider(id: id),
+            company: preset.company, description: preset.words, blocks: preset.blocks)
+    }
+
+    /// - Parameter addresses: those of a stamp; empty: those of a preset with the same host, if there is one.
+    private init(_ url: Settings.ProviderURL, addresses: [Address]) {
+        if let (preset, id) = ChosenProvider.preset(of: url) {
+            self.init(preset, id: id)
+        } else {
+            let relative = Settings.Provider.Preset.all.first { .name($0.host) == url.host }
+            var known = url.port == ChosenProvider.httpsPort ? relative?.provider(id: "").addresses ?? [] : []
+            if case .address(let address) = url.host { known = [address] }
+            let company = relative?.company ?? url.host.description
+            self.init(
+                word: url.description,
+                provider: Settings.Provider(name: ChosenProvider.name(of: url), doh: url, addresses: known),
+                company: company, description: company, blocks: nil)
+        }
+        if case .name = url.host, !addresses.allSatisfy(provider.addresses.contains) { give(addresses) }
+    }
+
+    private init(word: String, provider: Settings.Provider, company: String, description: String, blocks: Bool?) {
+        (self.word, self.provider) = (word, provider)
+        (self.company, self.description, self.blocks) = (company, description, blocks)
+    }
+
+    /// The place of the id in the choice of a preset.
+    static let idMark = "ID"
+
+    private static let httpsPort: UInt16 = 443
+    /// Bound on an id: more than NextDNS and Control D give.
+    private static let maxIDBytes = 64
+
+    private static func isID(_ text: Substring) -> Bool {
+        (1...maxIDBytes).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || byte == UInt8(ascii: "-")
+            }
+    }
+
+    /// Returns the preset with this URL, and the id in it.
+    private static func preset(of url: Settings.ProviderURL) -> (Settings.Provider.Preset, id: String)? {
+        for preset in Settings.Provider.Preset.all where preset.dialect == .doh && .name(preset.host) == url.host {
+            guard url.port == httpsPort, url.path.hasPrefix(preset.path) else { continue }
+            let id = url.path.dropFirst(preset.path.count)
+            if preset.needsID ? isID(id) : id.isEmpty { return (preset, String(id)) }
+        }
+        return nil
+    }
+
+    /// Returns a name that the settings accept.
+    private static func name(of url: Settings.ProviderURL) -> String {
+        let plain = "\(url.host)".filter { $0 != "[" && $0 != "]" }.replacing(":", with: "-")
+        return String(plain.prefix(maxNameBytes))
+    }
+
+    /// Bound on the name: the settings' one, with room for a number.
+    private static let maxNameBytes = 28
+
+    // MARK: URLs and stamps
+
+    private static func read(url text: String) throws(SetupRefusal) -> Self {
+        let scheme = text.prefix { $0 != ":" }.lowercased()
+        switch scheme {
+        case "sdns": return try read(stamp: text)
+        case "https": break
+        case "http":
+            throw SetupRefusal("found \(tomlString(text)): everyone on the path can read and change it; write https://")
+        case "tls", "quic", "h3", "udp", "tcp":
+            throw SetupRefusal(
+                "found \(tomlString(text)): setup takes providers of DNS over HTTPS only; write their https:// URL, or "
+                    + "name a server for DNS over TLS as a [[nameserver]]: man httpdnsd.toml")
+        default:
+            throw SetupRefusal("found \(tomlString(text)); allowed: an https:// URL or an sdns:// stamp")
+        }
+        // RFC 8484 section 4.1 writes URLs as templates; the dialect adds the query.
+        let template = "{?dns}"
+        let plain = text.hasSuffix(template) ? String(text.dropLast(template.count)) : text
+        guard let url = Settings.ProviderURL(plain) else {
+            throw SetupRefusal(
+                "found \(tomlString(text)); allowed: https://HOST[:PORT]/PATH without user name, query and fragment")
+        }
+        return Self(url, addresses: [])
+    }
+
+    private static func read(stamp text: String) throws(SetupRefusal) -> Self {
+        do throws(DNSStamp.Fault) {
+            let stamp = try DNSStamp(text)
+            return Self(stamp.url, addresses: stamp.address.map { [$0] } ?? [])
+        } catch {
+            throw SetupRefusal("this DNS stamp can't be used: \(error.words)")
+        }
+    }
+}
+
+extension DNSStamp.Fault {
+    /// The reason with its remedy.
+    fileprivate var words: String {
+        switch self {
+        case .noStamp: "it is longer than \(DNSStamp.maxBytes) characters, or does not begin with sdns:// in lower case"
+        case .notBase64: "it has other characters than base64url has; copy it whole"
+        case .malformed: "it is cut off or damaged; copy it whole"
+        case .otherProtocol(let other):
+            "it is for \(other.words), and setup takes DNS over HTTPS only; look for the provider's stamp or https:// "
+                + "URL for that"
+        case .unknownProtocol(let number):
+            "its protocol \(number) is not known, and setup takes DNS over HTTPS only; look for the provider's stamp "
+                + "or https:// URL for that"
+        case .badAddress(let text): "its address \(tomlString(text)) is no IP address of a server; ask who made it"
+        case .hostNotASCII: "its host name has characters that are not ASCII; write the provider's https:// URL instead"
+        case .badURL(let text): "\(tomlString(text)) is no URL of a provider; write the provider's https:// URL instead"
+        case .twoPorts: "its address and its host name have different ports; write the provider's https:// URL instead"
+        }
+    }
+}
+
+extension DNSStamp.StampProtocol {
+    fileprivate var words: String {
+        switch self {
+        case .plainDNS: "plain DNS"
+        case .dnscrypt: "DNSCrypt"
+        case .doh: "DNS over HTTPS"
+        case .dot: "DNS over TLS"
+        case .doq: "DNS over QUIC"
+        case .obliviousDoH: "Oblivious DNS over HTTPS"
+        case .dnscryptRelay: "a relay of DNSCrypt"
+        case .obliviousDoHRelay: "a relay of Oblivious DNS over HTTPS"
+        }
+    }
+}
+
+extension Settings.Provider.Preset {
+    /// The name for `--providers`, with a mark for the id.
+    var choice: String { needsID ? "\(name):\(ChosenProvider.idMark)" : name }
+
+    /// The operator may choose the provider for the names that it blocks.
+    var blocks: Bool {
+        switch filtering {
+        case .nothing, .chineseRules: false
+        case .malware, .malwareAndAds, .malwareAdsAndAdultSites, .profile: true
+        }
+    }
+
+    /// What the operator weighs: who sees the names, what is filtered, and whether the client's network is told.
+    var words: String {
+        let filters =
+            switch filtering {
+            case .nothing: "blocks nothing"
+            case .chineseRules: "blocks by Chinese rules"
+            case .malware: "blocks malware"
+            case .malwareAndAds: "blocks malware, ads"
+            case .malwareAdsAndAdultSites: "blocks malware, ads, adult sites"
+            case .profile: "blocks by your profile"
+            }
+        return switch clientSubnets {
+        case .sent: "\(company), \(country); \(filters); sends client subnets"
+        case .replaced: "\(company), \(country); \(filters); sends other subnets"
+        case .withheld, .unknown: "\(company), \(country); \(filters)"
+        }
+    }
+}

@@ -1,0 +1,110 @@
+// Providers as operators name them: presets, ids, URLs and stamps.
+
+import DNSWire
+import Settings
+import Testing
+
+@testable import httpdnsctl
+
+@Suite("Providers of setup")
+struct ChosenProviderTests {
+    private func read(_ words: String) throws -> [ChosenProvider] {
+        try #require(try answers("--providers \(words)").providers)
+    }
+
+    private func refusal(_ word: String) -> String? {
+        do throws(SetupRefusal) {
+            _ = try answers("--providers \(word)")
+            return nil
+        } catch {
+            return error.reason.hasPrefix("--providers: ") ? String(error.reason.dropFirst(13)) : error.reason
+        }
+    }
+
+    @Test("a preset's URL or stamp is the preset")
+    func presets() throws {
+        let quad9 = try read("quad9")
+        #expect(try read("https://dns.quad9.net/dns-query") == quad9)
+        #expect(try read("HTTPS://DNS.QUAD9.NET:443/dns-query{?dns}") == quad9)
+        let host = Array("dns.quad9.net".utf8)
+        #expect(try read(StampText(address: "9.9.9.9", host: host).text) == quad9)
+        #expect(try read(StampText(address: "", host: host).text) == quad9)
+        #expect(try read("https://dns.nextdns.io/abc123") == read("nextdns:abc123"))
+        #expect(try read("nextdns:abc123")[0].provider.url.description == "https://dns.nextdns.io/abc123")
+        #expect(try read("quad9,quad9,https://dns.quad9.net/dns-query") == quad9)
+    }
+
+    @Test("a host of the table has its addresses, whatever the path; another port has none")
+    func relatives() throws {
+        let ali = try read("https://dns.alidns.com/dns-query")[0]
+        #expect(ali.provider.addresses.map(\.description) == ["223.5.5.5", "223.6.6.6"])
+        #expect(ali.company == "Alibaba" && ali.provider.name == "dns.alidns.com" && !ali.needsAddresses)
+        #expect(try read("https://dns.google:8443/dns-query")[0].needsAddresses)
+    }
+
+    @Test("another address than the table's is the operator's")
+    func otherAddress() throws {
+        let chosen = try read(StampText(address: "192.0.2.9", host: Array("dns.quad9.net".utf8)).text)[0]
+        #expect(chosen.word == "quad9" && chosen.hasGivenAddresses)
+        #expect(chosen.provider.addresses.map(\.description) == ["192.0.2.9"])
+    }
+
+    @Test("each provider has a name of its own that the settings accept")
+    func names() throws {
+        let long = String(repeating: "a", count: 50)
+        let words =
+            "https://a.example/1,https://a.example/2,https://\(long).example/1,https://\(long).example/2,"
+            + "https://[2001:db8::1]/q,google"
+        let names = try read(words).map(\.provider.name)
+        let short = String(repeating: "a", count: 28)
+        #expect(names == ["google", "a.example", "a.example-2", short, "\(short)-2", "2001-db8--1"])
+    }
+
+    @Test(
+        "what is no provider of DNS over HTTPS is refused with a remedy",
+        arguments: [
+            ("nextdns", "nextdns needs the id of your profile with NextDNS; write nextdns:ID with that id"),
+            ("nextdns:a/b", "nextdns needs the id of your profile with NextDNS; write nextdns:ID with that id"),
+            ("google:abc", "found \"google:abc\"; google has no profiles, write google"),
+            (
+                "http://dns.example/q",
+                "found \"http://dns.example/q\": everyone on the path can read and change it; write https://"
+            ),
+            (
+                "tls://dns.example",
+                "found \"tls://dns.example\": setup takes providers of DNS over HTTPS only; write their https:// URL, "
+                    + "or name a server for DNS over TLS as a [[nameserver]]: man httpdnsd.toml"
+            ),
+            ("ftp://dns.example", "found \"ftp://dns.example\"; allowed: an https:// URL or an sdns:// stamp"),
+            (
+                "https://dns.example/q?x",
+                "found \"https://dns.example/q?x\"; allowed: https://HOST[:PORT]/PATH without user name, query and "
+                    + "fragment"
+            ),
+            (
+                StampText(kind: 1).text,
+                "this DNS stamp can't be used: it is for DNSCrypt, and setup takes DNS over HTTPS only; look for the "
+                    + "provider's stamp or https:// URL for that"
+            ),
+            ("sdns://AgU", "this DNS stamp can't be used: it is cut off or damaged; copy it whole"),
+        ] as [(String, String)])
+    func refused(_ word: String, _ reason: String) {
+        #expect(refusal(word) == reason)
+    }
+
+    @Test("a provider that blocks beside one that does not is noted before the file is written")
+    func mixed() throws {
+        for (words, isNoted) in [
+            ("quad9,google", true), ("quad9,adguard", false), ("google,alidns", false),
+            ("quad9 --account baidu --account-id 1 --key-file /k", true),
+        ] {
+            let rows = SetupSummary(try answers("--providers \(words)"), former: nil, leftOut: []).rows
+            #expect(rows.contains { $0[0] == "note" } == isNoted, "\(words)")
+        }
+    }
+
+    @Test("the description of each preset fits into its line of the dialogue")
+    func words() {
+        for preset in Settings.Provider.Preset.all { #expect(preset.words.count <= 70, "\(preset.words)") }
+    }
+}
