@@ -158,6 +158,7 @@ let package = Package(
         tests("TakeoverTests", ["httpdnsctl", "DNSWire", "LinuxIO", "Resolver", "TestSupport"]),
         tests("DoctorTests", ["httpdnsctl", "Control", "DNSWire", "LinuxIO", "Resolver", "TestSupport"]),
         tests("SetupTests", ["httpdnsctl", "DNSWire", "LinuxIO", "Settings"]),
+        tests("TextTests", ["httpdnsctl", "TestSupport"]),
         tests("BugReportTests", ["httpdnsctl", "Settings"]),
         tests("ManualTests", ["Control", "Daemon", "HTTPServer", "Resolver", "Settings", "TestSupport"]),
         tests("TidyTests", ["TestSupport"]),

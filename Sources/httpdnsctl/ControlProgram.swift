@@ -101,7 +101,7 @@ package enum ControlProgram {
                 try SystemCommand(socket: socket, wantsJSON: wantsJSON).run(action)
             case .doctor(let settings, let socket, let wantsJSON):
                 let report = try Examination(settings: settings, socket: socket).run()
-                StandardStreams.writeOutput(report.rendered(asJSON: wantsJSON))
+                StandardStreams.writeOutput(wantsJSON ? report.jsonLine : report.text(in: .ofOperator))
                 if report.hasFindings { Process.exit(Exit.failed) }
             case .setup(let words, let socket, let wantsJSON):
                 Setup(socket: socket, wantsJSON: wantsJSON).run(words)

@@ -26,20 +26,20 @@ struct FindingTests {
     @Test("a daemon that is down is one finding, however many places are silent")
     func down() {
         let check = daemon(.absent("no such file"), .refused, .refused)
-        #expect(!check.isUp && check.findings.map(\.subject) == ["daemon"] && check.findings[0].gravity == .fault)
-        #expect(check.findings[0].remedy.hasPrefix("systemctl start httpdnsd"))
+        #expect(!check.isUp && check.findings.map(\.subject) == [.daemon] && check.findings[0].gravity == .fault)
+        #expect(check.findings[0].remedy.english.hasPrefix("systemctl start httpdnsd"))
     }
 
     @Test("a daemon that hangs is told from one that is down")
     func hanging() {
         let check = daemon(.silent, .silent, .silent)
-        #expect(check.findings.map(\.remedy) == ["systemctl restart httpdnsd"])
+        #expect(check.findings.map(\.remedy.english) == ["systemctl restart httpdnsd"])
     }
 
     @Test("a transport that is silent is named while the daemon runs")
     func transport() {
         let findings = daemon(.answers, .ours, .refused).findings
-        #expect(findings.map(\.text) == ["127.0.0.1:53 over TCP: connection refused"])
+        #expect(findings.map(\.text.english) == ["127.0.0.1:53 over TCP: connection refused"])
         #expect(daemon(.answers, .unsent("x"), .silent).findings.count == 2)
     }
 
@@ -58,10 +58,12 @@ struct FindingTests {
         let check = DaemonCheck(
             control: .answers, socket: "/run/s", listeners: [listener(.ours, .ours)], state: known)
         #expect(check.findings.map(\.gravity) == [.warning, .warning, .warning, .warning, .warning, .note])
-        #expect(check.findings[0].text.contains("192.0.2.1:53") && check.findings[3].text.hasSuffix("http://a/"))
-        #expect(check.findings[1].text.hasPrefix("volc waits for an address"))
-        #expect(check.findings[2].text.hasPrefix("baidu gives the daemon no usable replies"))
-        #expect(check.findings[4].text == quota.text)
+        #expect(
+            check.findings[0].text.english.contains("192.0.2.1:53")
+                && check.findings[3].text.english.hasSuffix("http://a/"))
+        #expect(check.findings[1].text.english.hasPrefix("volc waits for an address"))
+        #expect(check.findings[2].text.english.hasPrefix("baidu gives the daemon no usable replies"))
+        #expect(check.findings[4].text.english == quota.text)
     }
 
     @Test("a control socket that this user may not open is no fault")
@@ -85,8 +87,8 @@ struct FindingTests {
                 PortCheck.Holding(place: "127.0.0.1:53", transport: "UDP", holder: holder),
                 PortCheck.Holding(place: "127.0.0.1:53", transport: "TCP", holder: holder),
             ], isSocketUnitUp: false)
-        #expect(check.findings.count == 1 && check.findings[0].remedy.hasPrefix(remedy))
-        #expect(check.findings[0].text == "127.0.0.1:53 over UDP, 127.0.0.1:53 over TCP: held by \(holder)")
+        #expect(check.findings.count == 1 && check.findings[0].remedy.english.hasPrefix(remedy))
+        #expect(check.findings[0].text.english == "127.0.0.1:53 over UDP, 127.0.0.1:53 over TCP: held by \(holder)")
     }
 
     @Test("a daemon of ours that holds its own port is no finding")
@@ -120,7 +122,7 @@ struct FindingTests {
     func otherPort() {
         #expect(
             PortCheck(places: ["127.0.0.1:5300"], holdings: [], isSocketUnitUp: false).findings.map(\.subject) == [
-                "port 53"
+                .port
             ])
     }
 

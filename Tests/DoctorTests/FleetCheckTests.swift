@@ -32,25 +32,25 @@ struct FleetCheckTests {
     func unused() {
         let lost = StatusReport.Fleet(server: "unix:/r", site: "here", fault: "no such file")
         let found = FleetCheck(state: lost, report: report(["1", "2"], membersFault: "Redis is not used")).findings
-        #expect(found.map(\.text) == ["no answers are shared with the fleet: Redis at unix:/r: no such file"])
-        #expect(found.map(\.gravity) == [.warning] && found[0].subject == "fleet")
+        #expect(found.map(\.text.english) == ["no answers are shared with the fleet: Redis at unix:/r: no such file"])
+        #expect(found.map(\.gravity) == [.warning] && found[0].subject == .fleet)
     }
 
     @Test("members with other settings are named, with the commands that show the difference")
     func drift() {
         let found = findings(report(["1", "2", "1", "3"]))
         #expect(
-            found.map(\.text) == [
+            found.map(\.text.english) == [
                 "other settings than this machine, in site here: m1, m3; they may not share its answers"
             ])
-        #expect(found[0].gravity == .warning && found[0].remedy.hasPrefix("compare httpdnsd --print-effective"))
-        #expect(findings(report(["1", "2", "2", "2", "2", "2", "2"]))[0].text.contains("m4, m5 and 1 more;"))
+        #expect(found[0].gravity == .warning && found[0].remedy.english.hasPrefix("compare httpdnsd --print-effective"))
+        #expect(findings(report(["1", "2", "2", "2", "2", "2", "2"]))[0].text.english.contains("m4, m5 and 1 more;"))
     }
 
     @Test("members that could not be read are a note, because answers are shared")
     func unread() {
         let found = findings(report(membersFault: "NOPERM"))
-        #expect(found.map(\.gravity) == [.note] && found[0].text.hasSuffix("from Redis at unix:/r: NOPERM"))
+        #expect(found.map(\.gravity) == [.note] && found[0].text.english.hasSuffix("from Redis at unix:/r: NOPERM"))
     }
 
     @Test(
@@ -64,8 +64,10 @@ struct FleetCheckTests {
         var known = report()
         (known.maxMemoryBytes, known.evictionPolicy) = (bytes, policy)
         let found = findings(known)
-        #expect(found.count == words.count && zip(found, words).allSatisfy { $0.text.contains($1) }, "\(found)")
-        #expect(found.allSatisfy { $0.gravity == .warning && $0.remedy.hasPrefix("redis-cli CONFIG SET maxmemory") })
+        #expect(found.count == words.count && zip(found, words).allSatisfy { $0.text.english.contains($1) }, "\(found)")
+        #expect(
+            found.allSatisfy { $0.gravity == .warning && $0.remedy.english.hasPrefix("redis-cli CONFIG SET maxmemory") }
+        )
     }
 
     @Test("rights of the user that the daemon does not need are named")
@@ -73,7 +75,7 @@ struct FleetCheckTests {
         var known = report()
         known.excessRights = ["KEYS", "FLUSHALL"]
         let found = findings(known)
-        #expect(found.count == 1 && found[0].text.hasSuffix("may do more than it needs: KEYS, FLUSHALL"))
-        #expect(found[0].gravity == .warning && found[0].remedy.contains("/httpdnsd.acl"))
+        #expect(found.count == 1 && found[0].text.english.hasSuffix("may do more than it needs: KEYS, FLUSHALL"))
+        #expect(found[0].gravity == .warning && found[0].remedy.english.contains("/httpdnsd.acl"))
     }
 }

@@ -32,24 +32,25 @@ struct MachineCheckTests {
 
     @Test("each file that can't be used has its remedy")
     func hindrances() {
-        #expect(findings(.read, file(0o600)).map(\.remedy) == ["chmod a+r /etc/x"])
-        #expect(findings(.secret("key-file"), file(0o644)).map(\.remedy) == ["chmod o= /etc/x"])
+        #expect(findings(.read, file(0o600)).map(\.remedy.english) == ["chmod a+r /etc/x"])
+        #expect(findings(.secret("key-file"), file(0o644)).map(\.remedy.english) == ["chmod o= /etc/x"])
         #expect(findings(.secret("key-file"), file(0o600)).map(\.gravity) == [.fault])
         #expect(findings(.secret("key-file"), nil).map(\.gravity) == [.fault])
         let other = FileCheck.User(name: "dns", id: 901, groups: [901])
         for purpose in [FileCheck.Purpose.secret("key-file"), .make("cache.store")] {
             let place = FileCheck.Place(path: "/etc/x", purpose: purpose, steps: [root, root, nil])
             let check = FileCheck(user: other, userName: "dns", isUserNeeded: true, places: [place])
-            #expect(check.findings.allSatisfy { $0.remedy.contains("-o dns ") } && check.findings.count == 1)
+            #expect(check.findings.allSatisfy { $0.remedy.english.contains("-o dns ") } && check.findings.count == 1)
         }
-        #expect(findings(.make("cache.store"), file(0o755)).map(\.remedy) == ["chown httpdnsd: /etc/x"])
+        #expect(findings(.make("cache.store"), file(0o755)).map(\.remedy.english) == ["chown httpdnsd: /etc/x"])
         #expect(findings(.make("cache.store"), nil).count == 1)
         let own = FileCheck.Place(path: "/var/httpdnsd", purpose: .make("cache.store"), steps: [root, root, nil])
         let check = FileCheck(user: user, userName: "httpdnsd", isUserNeeded: true, places: [own])
         #expect(check.findings.isEmpty, "the daemon makes its own directory")
-        #expect(findings(.write("cache.store"), file(0o644)).map(\.remedy) == ["chown httpdnsd: /etc/x"])
-        #expect(findings(.make("cache.store"), file(0o755, owner: 900), free: 1 << 20)[0].text.hasPrefix("1 MiB"))
-        #expect(findings(.read, file(0o644), above: file(0o700)).map(\.remedy) == ["chmod +x /etc"])
+        #expect(findings(.write("cache.store"), file(0o644)).map(\.remedy.english) == ["chown httpdnsd: /etc/x"])
+        #expect(
+            findings(.make("cache.store"), file(0o755, owner: 900), free: 1 << 20)[0].text.english.hasPrefix("1 MiB"))
+        #expect(findings(.read, file(0o644), above: file(0o700)).map(\.remedy.english) == ["chmod +x /etc"])
     }
 
     @Test("a service without its user is a fault; without a service no user is needed")
@@ -113,9 +114,9 @@ struct MachineCheckTests {
 
     @Test("complaints about the settings are a screenful at most")
     func settings() {
-        let complaints = (1...8).map { "f:\($0):1: wrong" }
+        let complaints: [LocalizedText] = (1...8).map { "f:\($0):1: wrong" }
         let findings = SettingsCheck(complaints: complaints, path: "/f").findings
-        #expect(findings.count == 5 && findings[0].remedy.hasSuffix("(3 more)"))
+        #expect(findings.count == 5 && findings[0].remedy.english.hasSuffix("(3 more)"))
         #expect(SettingsCheck(complaints: [], path: "/f").findings.isEmpty)
     }
 }

@@ -47,43 +47,43 @@ struct ResolvConfCheckTests {
         ])
     func states(file: String, words: String) {
         let findings = check(text(file)).findings
-        #expect(findings.count == 1 && findings[0].text.contains(words), "\(findings)")
+        #expect(findings.count == 1 && findings[0].text.english.contains(words), "\(findings)")
     }
 
     @Test("a file that is missing, or not readable for all users, is a fault")
     func access() {
         #expect(check(.missing).findings.map(\.gravity) == [.fault])
-        #expect(check(.dangling(to: "../run/x")).findings[0].text.contains("../run/x"))
-        #expect(check(.unreadable("EIO")).findings[0].text.contains("EIO"))
+        #expect(check(.dangling(to: "../run/x")).findings[0].text.english.contains("../run/x"))
+        #expect(check(.unreadable("EIO")).findings[0].text.english.contains("EIO"))
         let closed = check(text("nameserver 127.0.0.1\n", isForEverybody: false))
-        #expect(closed.findings.map(\.remedy) == ["chmod 644 /etc/resolv.conf"])
+        #expect(closed.findings.map(\.remedy.english) == ["chmod 644 /etc/resolv.conf"])
     }
 
     @Test("more nameservers than programs read are counted, ours among them")
     func many() {
         let lines = (1...4).map { "nameserver 127.0.0.1\nnameserver 192.0.2.\($0)\n" }.joined()
-        #expect(check(text(lines)).findings.contains { $0.text.hasPrefix("names 8 nameservers") })
+        #expect(check(text(lines)).findings.contains { $0.text.english.hasPrefix("names 8 nameservers") })
         let three = "nameserver 192.0.2.1\nnameserver 192.0.2.2\nnameserver 192.0.2.3\n"
-        #expect(!check(text(three)).findings.contains { $0.text.contains("programs read the first") })
+        #expect(!check(text(three)).findings.contains { $0.text.english.contains("programs read the first") })
     }
 
     @Test("a daemon without another nameserver behind it is reported")
     func loop() {
         let findings = check(text("nameserver 127.0.0.1\n"), others: "").findings
-        #expect(findings.count == 1 && findings[0].remedy.contains("[system-resolver]"))
+        #expect(findings.count == 1 && findings[0].remedy.english.contains("[system-resolver]"))
     }
 
     @Test("a file that was taken over and names another server is a fault")
     func rewritten() {
         let findings = check(text("nameserver 192.0.2.9\n"), isTakenOver: true).findings
-        #expect(findings.map(\.gravity) == [.fault] && findings[0].text.contains("rewritten since"))
+        #expect(findings.map(\.gravity) == [.fault] && findings[0].text.english.contains("rewritten since"))
     }
 
     @Test("what keeps the file from being written stands with the remedy")
     func hindrances() {
         let other = text("nameserver 192.0.2.9\n")
-        #expect(check(other, isImmutable: true).findings[0].remedy.contains("chattr -i"))
-        #expect(check(other, isMounted: true).findings[0].remedy.contains("mounted from the host"))
+        #expect(check(other, isImmutable: true).findings[0].remedy.english.contains("chattr -i"))
+        #expect(check(other, isMounted: true).findings[0].remedy.english.contains("mounted from the host"))
     }
 
     @Test("systemd-resolved in between is as good, when it asks the daemon")
@@ -119,7 +119,7 @@ struct ResolvConfCheckTests {
     func switches(file: String, words: String?) {
         let findings = NSSwitchCheck(text: Array(file.utf8), hasResolved: true, isResolvedOurs: false).findings
         #expect(findings.count == (words == nil ? 0 : 1), "\(findings)")
-        if let words { #expect(findings.allSatisfy { $0.text.contains(words) }, "\(findings)") }
+        if let words { #expect(findings.allSatisfy { $0.text.english.contains(words) }, "\(findings)") }
     }
 
     @Test("nss-resolve is in order without systemd-resolved, or when that asks the daemon")

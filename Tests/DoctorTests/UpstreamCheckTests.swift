@@ -36,27 +36,27 @@ struct UpstreamCheckTests {
         ] as [(ProviderCheck.Outcome, String)])
     func outcomes(outcome: ProviderCheck.Outcome, words: String) {
         let alone = findings([place("a", outcome)])
-        #expect(alone.count == 1 && alone[0].gravity == .fault && alone[0].text.contains(words), "\(alone)")
+        #expect(alone.count == 1 && alone[0].gravity == .fault && alone[0].text.english.contains(words), "\(alone)")
         #expect(findings([place("a", outcome), place("a", .fine, isIPv6: true)]).map(\.gravity) == [.warning])
     }
 
     @Test("what befell the addresses of a provider alike is said once")
     func alike() {
         let found = findings([place("a", .refused), place("a", .refused), place("a", .failed("x"))])
-        #expect(found.count == 2 && found[0].text.contains("192.0.2.1:443, 192.0.2.1:443"))
+        #expect(found.count == 2 && found[0].text.english.contains("192.0.2.1:443, 192.0.2.1:443"))
     }
 
     @Test("a family without a route is said once, and hardly matters beside one that works")
     func families() {
         let gone = findings([place("a", .noRoute), place("b", .noRoute)])
-        #expect(gone.map(\.text) == ["there is no IPv4 route to a, b"] && gone[0].gravity == .fault)
+        #expect(gone.map(\.text.english) == ["there is no IPv4 route to a, b"] && gone[0].gravity == .fault)
         #expect(findings([place("a", .fine), place("a", .noRoute, isIPv6: true)]).map(\.gravity) == [.note])
     }
 
     @Test("what follows from a wrong clock, or from no authorities, is not said of providers")
     func explained() {
         #expect(findings([place("a", .notValidNow(past))], isClockWrong: true).isEmpty)
-        #expect(findings([place("a", .notValidNow(past))])[0].text.contains("1970-01-01 to 1970-01-02"))
+        #expect(findings([place("a", .notValidNow(past))])[0].text.english.contains("1970-01-01 to 1970-01-02"))
         #expect(findings([place("a", .untrusted("x", issuer: "y"))], hasAuthorities: false).isEmpty)
     }
 
@@ -84,7 +84,7 @@ struct UpstreamCheckTests {
         udp: NameserverCheck.Reply, tcp: NameserverCheck.Reply, large: NameserverCheck.Reply, words: String
     ) {
         let found = NameserverCheck(servers: [server(udp, tcp, large)]).findings
-        #expect(found.count == 1 && found[0].text.contains(words), "\(found)")
+        #expect(found.count == 1 && found[0].text.english.contains(words), "\(found)")
     }
 
     @Test("a nameserver that is down weighs less beside one that answers")
@@ -104,8 +104,8 @@ struct UpstreamCheckTests {
                 nameserver: "corp", place: "10.0.0.53:53", udp: udp, tcp: tcp, forwardsToDaemon: forwards)
             let findings = NameserverCheck(servers: [], named: [named]).findings
             let start = "10.0.0.53:53 of nameserver corp "
-            #expect(findings.allSatisfy { $0.gravity == .warning && $0.text.hasPrefix(start) })
-            return findings.first?.text
+            #expect(findings.allSatisfy { $0.gravity == .warning && $0.text.english.hasPrefix(start) })
+            return findings.first?.text.english
         }
         #expect(text(fine, fine) == nil)
         #expect(text(dead, dead)?.hasSuffix("does not answer (silence)") == true)
@@ -125,10 +125,11 @@ struct UpstreamCheckTests {
         let valid = ClockCheck.Dates(notBefore: 0, notAfter: 1_910_000_000, isValidNow: true)
         #expect(clock(1_800_000_000, [valid, later]).findings.isEmpty)
         #expect(clock(1_800_000_000, [later]).findings.isEmpty, "one alone may have been forgotten by its owner")
-        #expect(clock(1_800_000_000, [later, later]).findings[0].text.hasSuffix("are not valid yet"))
-        #expect(clock(1_800_000_000, [past, past]).findings[0].text.hasSuffix("have expired"))
+        #expect(clock(1_800_000_000, [later, later]).findings[0].text.english.hasSuffix("are not valid yet"))
+        #expect(clock(1_800_000_000, [past, past]).findings[0].text.english.hasSuffix("have expired"))
         #expect(
-            clock(1_795_219_199, [valid]).findings[0].text.contains("says 2026-11-20, before this release (2026-11-21)")
+            clock(1_795_219_199, [valid]).findings[0].text.english.contains(
+                "says 2026-11-20, before this release (2026-11-21)")
         )
         #expect(clock(1_800_000_000, [], false).findings.map(\.gravity) == [.note])
         #expect(clock(1_800_000_000, [], nil).findings.isEmpty)
@@ -138,10 +139,10 @@ struct UpstreamCheckTests {
     func authorities() {
         #expect(AuthorityCheck(system: .empty, usersOfSystem: [], files: []).findings.isEmpty)
         let empty = AuthorityCheck(system: .empty, usersOfSystem: ["probe", "a", "b", "c"], files: []).findings
-        #expect(empty.count == 1 && empty[0].text.contains("probe, a, b and 1 more"))
+        #expect(empty.count == 1 && empty[0].text.english.contains("probe, a, b and 1 more"))
         let file = AuthorityCheck.File(key: "probe.ca-file", path: "/x.pem", store: .missing)
         let missing = AuthorityCheck(system: .present, usersOfSystem: ["probe"], files: [file]).findings
-        #expect(missing.map(\.text) == ["/x.pem (probe.ca-file) does not exist"])
+        #expect(missing.map(\.text.english) == ["/x.pem (probe.ca-file) does not exist"])
     }
 
     private let publicAddress = "20010db8000000000000000000000001 02 40 00 80     eth0\n"
@@ -159,7 +160,7 @@ struct UpstreamCheckTests {
     ) -> [String] {
         RouteCheck(
             addresses: addresses, routes: rejection + routes, outcomes: outcomes, worksByIPv4: worksByIPv4
-        ).findings.map(\.text)
+        ).findings.map(\.text.english)
     }
 
     @Test("half of IPv6 is told, none of it and all of it are in order")

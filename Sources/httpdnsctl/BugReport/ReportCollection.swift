@@ -76,7 +76,7 @@ struct ReportCollection {
         let file = examination.settings
         guard file.complaints.isEmpty else {
             let what = "# \(file.path) cannot be used. The daemon runs with what it has read before, if it runs.\n"
-            return .text(what + file.complaints.map { "\($0)\n" }.joined())
+            return .text(what + file.complaints.map { $0.english + "\n" }.joined())
         }
         let source = file.isThere ? file.path : "built-in defaults; \(file.path) does not exist"
         return .text("# \(source)\n\(file.settings.redacted.effectiveTOML)")
@@ -84,7 +84,7 @@ struct ReportCollection {
 
     private var doctor: BugReport.Section.Content {
         do throws(SystemError) {
-            return .text(try examination.run().rendered(asJSON: false))
+            return .text(try examination.run().text(in: .english))
         } catch {
             return .missing("\(error)")
         }

@@ -12,7 +12,7 @@ struct AuthorityCheck: Sendable {
 
     struct File: Sendable {
         /// "probe.ca-file", or "ca-file of provider NAME"
-        let key: String
+        let key: LocalizedText
         let path: String
         let store: Store
     }
@@ -29,7 +29,7 @@ struct AuthorityCheck: Sendable {
                 Finding(
                     .fault, .authorities,
                     "/etc/ssl/certs/ca-certificates.crt \(text): no TLS certificate can be verified (\(shownUsers))",
-                    remedy: "apt install ca-certificates; update-ca-certificates --fresh"))
+                    remedy: LocalizedText(verbatim: "apt install ca-certificates; update-ca-certificates --fresh")))
         }
         for file in files {
             guard let text = AuthorityCheck.text(file.store) else { continue }
@@ -41,13 +41,11 @@ struct AuthorityCheck: Sendable {
         return findings
     }
 
-    private var shownUsers: String {
-        let maxShown = 3
-        let others = usersOfSystem.count - maxShown
-        return usersOfSystem.prefix(maxShown).joined(separator: ", ") + (others > 0 ? " and \(others) more" : "")
+    private var shownUsers: LocalizedText {
+        LocalizedText(names: usersOfSystem, maxShown: 3)
     }
 
-    private static func text(_ store: Store) -> String? {
+    private static func text(_ store: Store) -> LocalizedText? {
         switch store {
         case .present: nil
         case .missing: "does not exist"

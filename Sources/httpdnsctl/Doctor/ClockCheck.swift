@@ -21,7 +21,8 @@ struct ClockCheck: Sendable {
     /// Whether a time service synchronises the wall clock; nil: unknown.
     let isSynchronised: Bool?
 
-    private static let remedy = "timedatectl set-ntp true; or date -u -s 'YYYY-MM-DD hh:mm', then hwclock --systohc"
+    private static let remedy: LocalizedText =
+        "timedatectl set-ntp true; or date -u -s 'YYYY-MM-DD hh:mm', then hwclock --systohc"
 
     /// Whether the clock is wrong: expired-certificate findings of providers are then suppressed.
     var isWrong: Bool { now < releasedAt || isWrongByCertificates }
@@ -37,18 +38,22 @@ struct ClockCheck: Sendable {
             return [
                 Finding(
                     .fault, .clock,
-                    "says \(LineFormat.day(secondsSince1970: now)), before this release "
-                        + "(\(LineFormat.day(secondsSince1970: releasedAt)))",
+                    """
+                    says \(LineFormat.day(secondsSince1970: now)), before this release \
+                    (\(LineFormat.day(secondsSince1970: releasedAt)))
+                    """,
                     remedy: ClockCheck.remedy)
             ]
         }
         if isWrongByCertificates {
             let isEarly = certificates.contains { now < $0.notBefore }
+            let day = LineFormat.day(secondsSince1970: now)
             return [
                 Finding(
                     .fault, .clock,
-                    "says \(LineFormat.day(secondsSince1970: now)), and the certificates of all providers "
-                        + (isEarly ? "are not valid yet" : "have expired"),
+                    isEarly
+                        ? "says \(day), and the certificates of all providers are not valid yet"
+                        : "says \(day), and the certificates of all providers have expired",
                     remedy: ClockCheck.remedy)
             ]
         }
@@ -56,7 +61,7 @@ struct ClockCheck: Sendable {
         return [
             Finding(
                 .note, .clock, "not synchronised (the kernel reports unsynchronised)",
-                remedy: "timedatectl set-ntp true")
+                remedy: LocalizedText(verbatim: "timedatectl set-ntp true"))
         ]
     }
 }

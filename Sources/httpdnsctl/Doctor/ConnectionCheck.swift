@@ -41,7 +41,7 @@ final class ConnectionCheck: NetworkCheck {
         self.terms = terms
     }
 
-    var what: String { "provider \(provider) at \(place)" }
+    var what: LocalizedText { "provider \(provider) at \(place)" }
     var isOver: Bool { outcome != nil }
 
     func begin(_ loop: EventLoop) {
@@ -93,7 +93,7 @@ final class ConnectionCheck: NetworkCheck {
             self.handshake = consume handshake
             return true
         } catch {
-            finish(.failed(error.text), loop)
+            finish(.failed(LocalizedText(verbatim: error.text)), loop)
             return false
         }
     }
@@ -153,6 +153,6 @@ final class ConnectionCheck: NetworkCheck {
 
     private static func outcome(of error: SystemError) -> ProviderCheck.Outcome {
         if error.isRefused { return .refused }
-        return error.isTimeout ? .silent(isConnected: false) : .failed(error.description)
+        return error.isTimeout ? .silent(isConnected: false) : .failed(LocalizedText(verbatim: error.description))
     }
 }

@@ -58,7 +58,7 @@ struct Examination {
                     failingNameservers: ($0.nameservers ?? []).filter { $0.state == "down" }.map(\.name),
                     quotas: $0.quotas ?? [],
                     faultySets: ($0.nftsets ?? []).compactMap { each in
-                        each.fault.map { "\(each.set) gets no addresses: \($0)" }
+                        each.fault.map { DaemonCheck.FaultySet(name: each.set, fault: $0) }
                     },
                     faultyFiles: (($0.lists ?? []) + ($0.localNames ?? [])).compactMap(\.fault)
                         + ($0.unusedAccounts ?? []))
@@ -96,7 +96,7 @@ struct Examination {
         }
         let resolvConf = resolvConf(Set(forwarding.filter(\.isForwarded).map(\.server)))
         let daemonCheck = DaemonCheck(
-            control: control, socket: socket ?? "(control.socket is off)", listeners: daemon.map(\.listener),
+            control: control, socket: socket ?? "", listeners: daemon.map(\.listener),
             state: state)
         let findings =
             settings.check.findings + daemonCheck.findings + portCheck(daemon).findings
@@ -105,11 +105,7 @@ struct Examination {
             + NameserverCheck(servers: nameservers.map(\.server), named: named.map(\.server)).findings
             + fleet.findings + providers.routes.findings + buffers(isUp: daemonCheck.isUp).findings + files.findings
             + container(isUp: daemonCheck.isUp, resolvConf).findings + rewriters(resolvConf)
-        return DoctorReport(
-            findings: findings.map {
-                DoctorReport.Finding(
-                    gravity: $0.gravity.rawValue, subject: $0.subject, text: $0.text, remedy: $0.remedy)
-            }, checked: Subject.allCases.map(\.rawValue))
+        return DoctorReport(findings)
     }
 
     private var keyExchange: KeyExchangeCheck {

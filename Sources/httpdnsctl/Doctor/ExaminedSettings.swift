@@ -13,7 +13,7 @@ struct ExaminedSettings {
 
     let path: String
     let settings: Settings
-    let complaints: [String]
+    let complaints: [LocalizedText]
     let isThere: Bool
 
     /// - Parameter path: nil: the default path, where the file may be missing.
@@ -27,7 +27,7 @@ struct ExaminedSettings {
                 complaints = []
             } catch {
                 settings = .defaults
-                complaints = error.lines
+                complaints = error.lines.map(LocalizedText.init(verbatim:))
             }
         } catch {
             settings = .defaults
@@ -85,7 +85,7 @@ struct ExaminedSettings {
     }
 
     private var filesWithNames: [FileCheck.Place?] {
-        let place = { (path: String, key: String, mayBeMissing: Bool) in
+        let place = { (path: String, key: LocalizedText, mayBeMissing: Bool) in
             MachineFiles.place(path, .names(key, mayBeMissing: mayBeMissing))
         }
         var places = [place("/etc/hosts", "hosts file", true)]

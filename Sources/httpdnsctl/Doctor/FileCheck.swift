@@ -25,13 +25,13 @@ struct FileCheck: Sendable {
         /// The settings file.
         case read
         /// A key file; the value is its settings key.
-        case secret(String)
+        case secret(LocalizedText)
         /// A file or directory with names, without which the daemon starts; the value is its settings key.
-        case names(String, mayBeMissing: Bool)
+        case names(LocalizedText, mayBeMissing: Bool)
         /// A directory in which the daemon creates files.
-        case make(String)
+        case make(LocalizedText)
         /// An existing file that the daemon writes.
-        case write(String)
+        case write(LocalizedText)
     }
 
     struct Place: Equatable, Sendable {
@@ -75,8 +75,8 @@ struct FileCheck: Sendable {
         guard case .secret = place.purpose else { return look(place) }
         return look(place).map { finding in
             Finding(
-                finding.gravity, .files, Settings.Provider.shown(finding.text, about: place.path),
-                remedy: Settings.Provider.shown(finding.remedy, about: place.path))
+                finding.gravity, .files, finding.text.mapValues { Settings.Provider.shown($0, about: place.path) },
+                remedy: finding.remedy.mapValues { Settings.Provider.shown($0, about: place.path) })
         }
     }
 
@@ -85,7 +85,7 @@ struct FileCheck: Sendable {
         var findings: [Finding] = []
         if case .secret(let key) = place.purpose, status.mode & 0o007 != 0 {
             findings.append(
-                warning("\(place.path) (\(key)) is accessible to all users", "chmod o= \(place.path)"))
+                warning("\(place.path) (\(key)) is accessible to all users", FileCheck.command("chmod o=", place.path)))
         }
         if let user { findings += hindrances(place, status, user) }
         if let free = place.freeBytes, free < FileCheck.minFreeBytes {
@@ -111,7 +111,8 @@ struct FileCheck: Sendable {
         case .make(let what):
             [
                 warning(
-                    "\(place.path) (\(what)) does not exist", "install -d -o \(userName) \(place.path)")
+                    "\(place.path) (\(what)) does not exist",
+                    FileCheck.command("install -d -o \(userName)", place.path))
             ]
         }
     }
@@ -119,20 +120,25 @@ struct FileCheck: Sendable {
     private func hindrances(_ place: Place, _ status: FileStatus, _ user: User) -> [Finding] {
         if let closed = place.steps.dropLast().firstIndex(where: { $0.map { !$0.allows(user, 1) } ?? false }) {
             let path = FileCheck.path(place.path, steps: closed)
-            return [warning("\(user.name) can't search \(path) to reach \(place.path)", "chmod +x \(path)")]
+            return [
+                warning(
+                    "\(user.name) can't search \(path) to reach \(place.path)", FileCheck.command("chmod +x", path))
+            ]
         }
         switch place.purpose {
         case .read:
             guard !status.allows(user, 4) else { return [] }
             return [
                 Finding(
-                    .fault, .files, "\(place.path) can't be read by \(user.name)", remedy: "chmod a+r \(place.path)")
+                    .fault, .files, "\(place.path) can't be read by \(user.name)",
+                    remedy: FileCheck.command("chmod a+r", place.path))
             ]
         case .secret(let key):
             guard !status.allows(user, 4) else { return [] }
             let remedy =
                 status.ownerID == user.id
-                ? "chmod u+r \(place.path)" : "chgrp \(user.group) \(place.path); chmod g+r \(place.path)"
+                ? FileCheck.command("chmod u+r", place.path)
+                : FileCheck.command("chgrp \(user.group) \(place.path); chmod g+r", place.path)
             return [
                 Finding(
                     .fault, .files, "\(place.path) (\(key)) can't be read by \(user.name)", remedy: remedy)
@@ -142,16 +148,22 @@ struct FileCheck: Sendable {
             return [
                 warning(
                     "\(place.path) (\(key)) can't be read by \(user.name)",
-                    "chmod a+r\(status.isDirectory ? "x" : "") \(place.path)")
+                    FileCheck.command(status.isDirectory ? "chmod a+rx" : "chmod a+r", place.path))
             ]
         case .make(let what):
             guard !status.allows(user, 2) || !status.allows(user, 1) else { return [] }
             return [
-                warning("\(user.name) can't write into \(place.path) (\(what))", "chown \(user.name): \(place.path)")
+                warning(
+                    "\(user.name) can't write into \(place.path) (\(what))",
+                    FileCheck.command("chown \(user.name):", place.path))
             ]
         case .write(let what):
             guard !status.allows(user, 2) else { return [] }
-            return [warning("\(user.name) can't write to \(place.path) (\(what))", "chown \(user.name): \(place.path)")]
+            return [
+                warning(
+                    "\(user.name) can't write to \(place.path) (\(what))",
+                    FileCheck.command("chown \(user.name):", place.path))
+            ]
         }
     }
 
@@ -160,7 +172,11 @@ struct FileCheck: Sendable {
         "/" + path.split(separator: "/").prefix(steps).joined(separator: "/")
     }
 
-    private func warning(_ text: String, _ remedy: String) -> Finding {
+    private static func command(_ command: String, _ path: String) -> LocalizedText {
+        LocalizedText(verbatim: "\(command) \(path)")
+    }
+
+    private func warning(_ text: LocalizedText, _ remedy: LocalizedText) -> Finding {
         Finding(.warning, .files, text, remedy: remedy)
     }
 }

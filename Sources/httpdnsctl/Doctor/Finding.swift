@@ -8,19 +8,27 @@ struct Finding: Equatable, Sendable {
         case warning
         /// Context for other findings; a healthy machine may have it.
         case note
+
+        var title: LocalizedText {
+            switch self {
+            case .fault: "fault"
+            case .warning: "warning"
+            case .note: "note"
+            }
+        }
     }
 
     let gravity: Gravity
     /// The subject, such as "port 53" or "clock".
-    let subject: String
+    let subject: Subject
     /// The observation. May contain untrusted text; the caller escapes it for display.
-    let text: String
+    let text: LocalizedText
     /// The remedy, as a command if there is one.
-    let remedy: String
+    let remedy: LocalizedText
 
-    init(_ gravity: Gravity, _ subject: Subject, _ text: String, remedy: String) {
+    init(_ gravity: Gravity, _ subject: Subject, _ text: LocalizedText, remedy: LocalizedText) {
         self.gravity = gravity
-        self.subject = subject.rawValue
+        self.subject = subject
         self.text = text
         self.remedy = remedy
     }
@@ -43,4 +51,24 @@ enum Subject: String, CaseIterable, Sendable {
     case files
     case container
     case rewriters
+
+    /// The subject on the terminal; in English the same as in JSON.
+    var title: LocalizedText {
+        switch self {
+        case .settings: "settings"
+        case .daemon: "daemon"
+        case .port: "port 53"
+        case .resolvConf, .nsswitch, .ipv6: LocalizedText(verbatim: rawValue)
+        case .clock: "clock"
+        case .authorities: "CA store"
+        case .providers: "providers"
+        case .nameservers: "nameservers"
+        case .fleet: "fleet"
+        case .fragments: "UDP fragments"
+        case .buffers: "receive buffers"
+        case .files: "files"
+        case .container: "container"
+        case .rewriters: "rewriters"
+        }
+    }
 }

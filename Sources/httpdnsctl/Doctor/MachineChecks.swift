@@ -3,7 +3,7 @@
 /// Reports the errors that the daemon would find in its settings at startup.
 struct SettingsCheck: Sendable {
     /// The daemon's error messages: file, line, column, error, remedy.
-    let complaints: [String]
+    let complaints: [LocalizedText]
     let path: String
 
     /// Bound on shown complaints; `httpdnsd --check` shows the rest.
@@ -14,7 +14,9 @@ struct SettingsCheck: Sendable {
         return complaints.prefix(SettingsCheck.maxShown).map { complaint in
             Finding(
                 .fault, .settings, complaint,
-                remedy: "httpdnsd --check --config \(path) shows all" + (omitted > 0 ? " (\(omitted) more)" : ""))
+                remedy: omitted > 0
+                    ? "httpdnsd --check --config \(path) shows all (\(omitted) more)"
+                    : "httpdnsd --check --config \(path) shows all")
         }
     }
 }
@@ -52,13 +54,24 @@ struct BufferCheck: Sendable {
     var findings: [Finding] {
         guard allowedBytes < requestedBytes else { return [] }
         let isHurting = allowedBytes < BufferCheck.usualBytes || lostDatagrams > 0
-        let lost = lostDatagrams > 0 ? "; \(lostDatagrams) queries were dropped because a buffer was full" : ""
         return [
             Finding(
-                isHurting ? .warning : .note, .buffers,
-                "net.core.rmem_max is \(allowedBytes), the daemon asks for \(requestedBytes)\(lost)",
-                remedy: "echo net.core.rmem_max=\(requestedBytes) > /etc/sysctl.d/60-httpdnsd.conf; sysctl --system")
+                isHurting ? .warning : .note, .buffers, text,
+                remedy: LocalizedText(
+                    verbatim: """
+                        echo net.core.rmem_max=\(requestedBytes) > /etc/sysctl.d/60-httpdnsd.conf; sysctl --system
+                        """))
         ]
+    }
+
+    private var text: LocalizedText {
+        guard lostDatagrams > 0 else {
+            return "net.core.rmem_max is \(allowedBytes), the daemon asks for \(requestedBytes)"
+        }
+        return """
+            net.core.rmem_max is \(allowedBytes), the daemon asks for \(requestedBytes); queries dropped because a \
+            buffer was full: \(lostDatagrams)
+            """
     }
 }
 
@@ -87,8 +100,10 @@ struct ContainerCheck: Sendable {
             findings.append(
                 Finding(
                     .fault, .container, "port \(lowestPort) is not permitted: the container has no NET_BIND_SERVICE",
-                    remedy: "docker run --cap-add NET_BIND_SERVICE (cap_add in a compose file); or a port from "
-                        + "\(firstFreePort) up, published as 53"))
+                    remedy: """
+                        docker run --cap-add NET_BIND_SERVICE (cap_add in a compose file); or a port from \
+                        \(firstFreePort) up, published as 53
+                        """))
         }
         if case .container(let name) = kind, isResolvConfMounted, leadsToUs {
             findings.append(

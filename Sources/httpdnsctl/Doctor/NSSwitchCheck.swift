@@ -22,7 +22,7 @@ struct NSSwitchCheck: Sendable {
 
     /// Reads at most this many lines; a real nsswitch.conf is far shorter.
     private static let maxLines = 1024
-    private static let usual = "hosts: files dns in /etc/nsswitch.conf"
+    private static let usual: LocalizedText = "hosts: files dns in /etc/nsswitch.conf"
 
     var findings: [Finding] {
         guard let text else {
@@ -44,7 +44,7 @@ struct NSSwitchCheck: Sendable {
 
     private func findings(_ sources: [Source]) -> [Finding] {
         let names = sources.map(\.name)
-        let line = "hosts: " + names.joined(separator: " ")
+        let line = "hosts: \(names.joined(separator: " "))"
         guard let dns = names.firstIndex(of: "dns") else {
             if names.contains("resolve"), isResolvedOurs { return [] }
             return [

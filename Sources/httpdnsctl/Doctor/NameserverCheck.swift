@@ -9,7 +9,7 @@ struct NameserverCheck: Sendable {
         case silent
         case noRoute
         /// The system's error text.
-        case failed(String)
+        case failed(LocalizedText)
 
         var isAnswer: Bool { if case .answered = self { true } else { false } }
     }
@@ -47,7 +47,7 @@ struct NameserverCheck: Sendable {
 
     /// Names that go to a nameserver go nowhere else, and fail without it.
     private func finding(_ server: Named) -> Finding? {
-        let place = "\(server.place) of nameserver \(server.nameserver)"
+        let place: LocalizedText = "\(server.place) of nameserver \(server.nameserver)"
         if server.forwardsToDaemon {
             return Finding(
                 .warning, .nameservers, "\(place) forwards queries to the daemon: its names fail",
@@ -59,17 +59,20 @@ struct NameserverCheck: Sendable {
                 remedy: "allow this machine in its access list, or remove it from servers")
         }
         guard !server.udp.isAnswer || !server.tcp.isAnswer else { return nil }
-        let isSilent = !server.udp.isAnswer && !server.tcp.isAnswer
-        let over = isSilent ? "" : server.udp.isAnswer ? " over TCP" : " over UDP"
         let why = NameserverCheck.words(server.udp.isAnswer ? server.tcp : server.udp)
+        guard server.udp.isAnswer || server.tcp.isAnswer else {
+            return Finding(
+                .warning, .nameservers, "\(place) does not answer (\(why))",
+                remedy: "connect its network, or remove it from servers")
+        }
+        let transport = server.udp.isAnswer ? "TCP" : "UDP"
         return Finding(
-            .warning, .nameservers, "\(place) does not answer\(over) (\(why))",
-            remedy: isSilent
-                ? "connect its network, or remove it from servers" : "allow port 53\(over) in the firewall")
+            .warning, .nameservers, "\(place) does not answer over \(transport) (\(why))",
+            remedy: "allow port 53 over \(transport) in the firewall")
     }
 
     private func finding(_ server: Server, _ gravity: Finding.Gravity) -> Finding? {
-        let remedy = "use another nameserver, or set servers = [...] under [system-resolver]"
+        let remedy: LocalizedText = "use another nameserver, or set servers = [...] under [system-resolver]"
         if case .answered(NameserverCheck.refusedCode, _) = server.udp {
             return Finding(
                 gravity, .nameservers, "\(server.place) refuses to answer this machine",
@@ -105,11 +108,13 @@ struct NameserverCheck: Sendable {
         guard server.udp.isAnswer, server.tcp.isAnswer, !server.largeUDP.isAnswer else { return nil }
         return Finding(
             .warning, .fragments, "long answers of \(server.place) over UDP are lost, short ones and TCP arrive",
-            remedy: "allow fragments in the firewall; or limit that nameserver's responses to 1232 bytes "
-                + "(unbound: edns-buffer-size: 1232)")
+            remedy: """
+                allow fragments in the firewall; or limit that nameserver's responses to 1232 bytes \
+                (unbound: edns-buffer-size: 1232)
+                """)
     }
 
-    private static func words(_ reply: Reply) -> String {
+    private static func words(_ reply: Reply) -> LocalizedText {
         switch reply {
         case .answered: "answered"
         case .refused: "connection refused"

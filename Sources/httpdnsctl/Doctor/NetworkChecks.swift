@@ -5,7 +5,7 @@ import LinuxIO
 
 protocol NetworkCheck: AnyObject {
     /// The name of the check, shown to the operator during a wait: "provider alidns at 223.5.5.5:443".
-    var what: String { get }
+    var what: LocalizedText { get }
     var isOver: Bool { get }
     /// Starts the check; it may be over when this returns.
     func begin(_ loop: EventLoop)
@@ -48,6 +48,9 @@ struct NetworkChecks {
 
     private func showProgress() {
         guard StandardStreams.isErrorTerminal else { return }
-        for check in waiting { StandardStreams.writeError("httpdnsctl: waiting for \(check.what)\n") }
+        for check in waiting {
+            let text: LocalizedText = "httpdnsctl: waiting for \(check.what)"
+            StandardStreams.writeError(text.text(in: .ofOperator) + "\n")
+        }
     }
 }

@@ -12,6 +12,8 @@ struct PortCheck: Equatable, Sendable {
         let holder: String?
         /// Another server answers there.
         var isForeign = false
+
+        var text: LocalizedText { "\(place) over \(transport)" }
     }
 
     /// The addresses at which the daemon listens or would listen.
@@ -23,9 +25,10 @@ struct PortCheck: Equatable, Sendable {
     let isSocketUnitUp: Bool
 
     /// The cause of another server's answers on the port, with its remedy.
-    static let redirection =
-        "a firewall redirects port 53: nft list ruleset | grep -E 'redirect|dnat', and iptables -t nat -S; remove that "
-        + "rule"
+    static let redirection: LocalizedText = """
+        a firewall redirects port 53: nft list ruleset | grep -E 'redirect|dnat', and iptables -t nat -S; remove that \
+        rule
+        """
 
     var hasStandardPort: Bool { places.contains { $0.hasSuffix(":53") } }
 
@@ -40,7 +43,7 @@ struct PortCheck: Equatable, Sendable {
         }
         let redirected = holdings.filter { $0.isForeign && $0.holder.map(isOurs) ?? false }
         if !redirected.isEmpty {
-            let what = redirected.map { "\($0.place) over \($0.transport)" }.joined(separator: ", ")
+            let what = LocalizedText(list: redirected.map(\.text))
             findings.append(
                 Finding(
                     .fault, .port, "\(what): another program answers, although the daemon holds the port",
@@ -50,22 +53,27 @@ struct PortCheck: Equatable, Sendable {
     }
 
     /// One entry for each process, with all the addresses that it holds.
-    private var grouped: [(holder: String?, what: String)] {
-        var groups: [(holder: String?, what: String)] = []
+    private var grouped: [(holder: String?, what: [LocalizedText])] {
+        var groups: [(holder: String?, what: [LocalizedText])] = []
         for holding in holdings where holding.holder.map({ !isOurs($0) }) ?? true {
-            let what = "\(holding.place) over \(holding.transport)"
             if let index = groups.firstIndex(where: { $0.holder == holding.holder }) {
-                groups[index].what += ", \(what)"
+                groups[index].what.append(holding.text)
             } else {
-                groups.append((holding.holder, what))
+                groups.append((holding.holder, [holding.text]))
             }
         }
         return groups
     }
 
-    private func finding(_ holder: String?, _ what: String) -> Finding {
-        Finding(
-            .fault, .port, "\(what): held by \(holder ?? "another program that answers there")",
+    private func finding(_ holder: String?, _ what: [LocalizedText]) -> Finding {
+        let text: LocalizedText =
+            if let holder {
+                "\(list: what): held by \(holder)"
+            } else {
+                "\(list: what): held by another program that answers there"
+            }
+        return Finding(
+            .fault, .port, text,
             remedy: PortCheck.remedy(holder.map(PortCheck.program) ?? ""))
     }
 
@@ -79,7 +87,7 @@ struct PortCheck: Equatable, Sendable {
         String(holder.prefix { $0 != " " })
     }
 
-    private static func remedy(_ program: String) -> String {
+    private static func remedy(_ program: String) -> LocalizedText {
         switch program {
         case "systemd-resolve":
             "httpdnsctl system use configures both to run together; or DNSStubListener=no in resolved.conf"

@@ -12,8 +12,8 @@ struct ProviderCheck: Sendable {
         case refused
         /// No reply within the timeout, during the handshake or before the connection.
         case silent(isConnected: Bool)
-        /// The error text of the system or of OpenSSL.
-        case failed(String)
+        /// The error, or the error text of the system or of OpenSSL.
+        case failed(LocalizedText)
         /// OpenSSL's error text, and the issuer of the certificate.
         case untrusted(String, issuer: String)
         /// The name for which the certificate is valid.
@@ -49,12 +49,13 @@ struct ProviderCheck: Sendable {
             let theirs = places.filter { $0.isIPv6 == isIPv6 && $0.outcome == .noRoute }
             guard !theirs.isEmpty else { return nil }
             let hasOther = places.contains { $0.isIPv6 != isIPv6 && $0.outcome == .fine }
+            let command = isIPv6 ? "ip -6 route" : "ip route"
             let family = isIPv6 ? "IPv6" : "IPv4"
             return Finding(
                 hasOther ? .note : .fault, .providers, "there is no \(family) route to \(ProviderCheck.names(theirs))",
                 remedy: hasOther
                     ? "none needed: the other address family is used"
-                    : "ip \(isIPv6 ? "-6 " : "")route; add a default route through a gateway that answers")
+                    : "\(command); add a default route through a gateway that answers")
         }
     }
 
@@ -85,7 +86,7 @@ struct ProviderCheck: Sendable {
         if skipped > 0 {
             findings.append(
                 Finding(
-                    .note, .providers, "\(skipped) more addresses were not tested",
+                    .note, .providers, "addresses not tested, because there are too many: \(skipped)",
                     remedy: "httpdnsctl providers test NAME tests those of one provider"))
         }
         return findings
@@ -108,8 +109,8 @@ struct ProviderCheck: Sendable {
             remedy: remedy)
     }
 
-    private static func words(_ place: Place) -> (text: String, remedy: String) {
-        let other = "another address or provider in the settings"
+    private static func words(_ place: Place) -> (text: LocalizedText, remedy: LocalizedText) {
+        let other: LocalizedText = "another address or provider in the settings"
         switch place.outcome {
         case .fine, .noRoute, .notDialled: return ("", "")
         case .refused: return ("connection refused", "a firewall rejects it, or the address is outdated: use \(other)")
@@ -132,8 +133,10 @@ struct ProviderCheck: Sendable {
             )
         case .notValidNow(let dates):
             return (
-                "certificate valid from \(LineFormat.day(secondsSince1970: dates.notBefore)) "
-                    + "to \(LineFormat.day(secondsSince1970: dates.notAfter)), not now",
+                """
+                certificate valid from \(LineFormat.day(secondsSince1970: dates.notBefore)) \
+                to \(LineFormat.day(secondsSince1970: dates.notAfter)), not now
+                """,
                 "check this machine's clock (date -u); if it is right, the provider must renew"
             )
         }

@@ -30,7 +30,7 @@ struct ProviderDialling {
         for provider in settings.providers {
             if provider.url.isSecure, provider.caFile == nil { usersOfSystem.append(provider.name) }
             if provider.url.isSecure, let file = provider.caFile {
-                let key = "ca-file of provider \(provider.name)"
+                let key: LocalizedText = "ca-file of provider \(provider.name)"
                 files.append(AuthorityCheck.File(key: key, path: file, store: contexts.store(file)))
             }
             let terms = ProviderDialling.terms(provider, &contexts, now)

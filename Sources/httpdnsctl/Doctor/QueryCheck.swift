@@ -13,7 +13,7 @@ final class QueryCheck: NetworkCheck {
         /// The reply, with the ID of the query.
         case answer([UInt8])
         case refused, silent, noRoute
-        case failed(String)
+        case failed(LocalizedText)
     }
 
     private enum Socket {
@@ -51,7 +51,7 @@ final class QueryCheck: NetworkCheck {
         self.interface = interface
     }
 
-    var what: String { "\(place) over \(transport.rawValue)" }
+    var what: LocalizedText { "\(place) over \(transport.rawValue)" }
     var isOver: Bool { outcome != nil }
 
     func begin(_ loop: EventLoop) {
@@ -152,6 +152,6 @@ final class QueryCheck: NetworkCheck {
     private static func outcome(of error: SystemError) -> Outcome {
         if error.isRefused { return .refused }
         if error.isUnreachable || error.isAddressUnavailable { return .noRoute }
-        return error.isTimeout ? .silent : .failed(error.description)
+        return error.isTimeout ? .silent : .failed(LocalizedText(verbatim: error.description))
     }
 }

@@ -33,7 +33,7 @@ struct ResolvConfCheck: Sendable {
 
     /// Number of nameservers that programs follow (resolv.conf(5), MAXNS).
     private static let maxFollowed = 3
-    private static let takeOver = "httpdnsctl system use"
+    private static let takeOver: LocalizedText = "httpdnsctl system use"
 
     var findings: [Finding] {
         switch file {
@@ -45,11 +45,19 @@ struct ResolvConfCheck: Sendable {
                     "start the program that writes that file, or rm /etc/resolv.conf and \(ResolvConfCheck.takeOver)")
             ]
         case .unreadable(let why):
-            [fault("can't be read: \(why)", "ls -lL /etc/resolv.conf; chmod 644 /etc/resolv.conf")]
+            [
+                fault(
+                    "can't be read: \(why)",
+                    LocalizedText(verbatim: "ls -lL /etc/resolv.conf; chmod 644 /etc/resolv.conf"))
+            ]
         case .text(let text, let isForEverybody):
             (isForEverybody
                 ? []
-                : [fault("is readable only for root: other users find no nameserver", "chmod 644 /etc/resolv.conf")])
+                : [
+                    fault(
+                        "is readable only for root: other users find no nameserver",
+                        LocalizedText(verbatim: "chmod 644 /etc/resolv.conf"))
+                ])
                 + lineEnds(of: text) + findings(of: NameserverList(resolvConf: text, without: ourselves), text)
                 + options
         }
@@ -65,7 +73,7 @@ struct ResolvConfCheck: Sendable {
         return [
             fault(
                 "has lines that end with CR LF, as on Windows: programs ignore their nameservers",
-                "sed -i 's/\\r$//' /etc/resolv.conf")
+                LocalizedText(verbatim: "sed -i 's/\\r$//' /etc/resolv.conf"))
         ]
     }
 
@@ -165,30 +173,35 @@ struct ResolvConfCheck: Sendable {
         let names = list.servers.map { "\($0.address)" }.joined(separator: ", ")
         if isTakenOver {
             return fault(
-                "was set to the daemon and has been rewritten since: it names "
-                    + (names.isEmpty ? "no nameserver" : names),
-                "\(ResolvConfCheck.takeOver), which shows the program that writes the file" + hindrance)
+                names.isEmpty
+                    ? "was set to the daemon and has been rewritten since: it names no nameserver"
+                    : "was set to the daemon and has been rewritten since: it names \(names)",
+                hindered("\(ResolvConfCheck.takeOver), which shows the program that writes the file"))
         }
         if list.servers.isEmpty {
-            return fault("names no nameserver: programs query 127.0.0.1", ResolvConfCheck.takeOver + hindrance)
+            return fault("names no nameserver: programs query 127.0.0.1", hindered(ResolvConfCheck.takeOver))
         }
         if list.servers.contains(where: { $0.address == .v4(0x7F00_000B) }) {
             return warning(
                 "names 127.0.0.11, Docker's own resolver: programs do not use the daemon",
-                "run the container with --dns \(ourPlace ?? "ADDRESS"), or dns: in the compose file")
+                "run the container with --dns \(ourPlace ?? "127.0.0.1"), or dns: in the compose file")
         }
         if list.servers.contains(where: ResolvConfCheck.isStub) {
             return warning(
-                "names systemd-resolved (\(names)), which does not use the daemon", ResolvConfCheck.takeOver + hindrance
-            )
+                "names systemd-resolved (\(names)), which does not use the daemon", hindered(ResolvConfCheck.takeOver))
         }
-        return warning("names \(names), not the daemon: programs do not use it", ResolvConfCheck.takeOver + hindrance)
+        return warning("names \(names), not the daemon: programs do not use it", hindered(ResolvConfCheck.takeOver))
     }
 
-    private var hindrance: String {
-        if isImmutable { return "; first run chattr -i /etc/resolv.conf, because the file is immutable" }
-        if isMounted { return "; it is mounted from the host: set the nameserver there (docker run --dns)" }
-        return ""
+    /// Returns the remedy with what keeps it from being carried out.
+    private func hindered(_ remedy: LocalizedText) -> LocalizedText {
+        if isImmutable {
+            return "\(remedy); first run chattr -i /etc/resolv.conf, because the file is immutable"
+        }
+        if isMounted {
+            return "\(remedy); it is mounted from the host: set the nameserver there (docker run --dns)"
+        }
+        return remedy
     }
 
     private func isForwarded(_ list: NameserverList) -> Bool { list.servers.contains(where: forwarders.contains) }
@@ -206,11 +219,11 @@ struct ResolvConfCheck: Sendable {
         server.address == .v4(0x7F00_0035) || server.address == .v4(0x7F00_0036)
     }
 
-    private func fault(_ text: String, _ remedy: String) -> Finding {
+    private func fault(_ text: LocalizedText, _ remedy: LocalizedText) -> Finding {
         Finding(.fault, .resolvConf, text, remedy: remedy)
     }
 
-    private func warning(_ text: String, _ remedy: String) -> Finding {
+    private func warning(_ text: LocalizedText, _ remedy: LocalizedText) -> Finding {
         Finding(.warning, .resolvConf, text, remedy: remedy)
     }
 }

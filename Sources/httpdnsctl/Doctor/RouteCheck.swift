@@ -79,7 +79,7 @@ struct RouteCheck: Sendable {
         ]
     }
 
-    private func warning(_ text: String, _ remedy: String) -> Finding {
+    private func warning(_ text: LocalizedText, _ remedy: LocalizedText) -> Finding {
         Finding(.warning, .ipv6, text, remedy: remedy)
     }
 }

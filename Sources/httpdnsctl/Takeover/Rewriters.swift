@@ -1,13 +1,13 @@
 // Programs that write /etc/resolv.conf without managing it, and how to stop them. `system use` warns of them before a
-// takeover; the doctor looks for them after it.
+// takeover (`TakeoverWarnings`); the doctor looks for them after it.
 
 struct Rewriter: Equatable, Sendable {
     let program: String
     /// When the program writes resolv.conf: "at the next lease".
-    let occasion: String
-    let remedy: String
+    let occasion: LocalizedText
+    let remedy: LocalizedText
 
-    var text: String { "\(program) will write resolv.conf again \(occasion)" }
+    var text: LocalizedText { "\(program) will write resolv.conf again \(occasion)" }
 }
 
 extension Survey {
@@ -47,22 +47,5 @@ extension Survey {
                     remedy: "add to /etc/wsl.conf: [network] generateResolvConf=false; then wsl --shutdown"))
         }
         return found
-    }
-
-    /// Returns warnings about programs that a takeover does not stop.
-    func warnings(_ manager: ResolvConfWriter) -> [String] {
-        var warnings = rewriters.filter { $0.program != manager.rawValue }.map { "\($0.text); \($0.remedy)" }
-        guard manager == .plainFile else { return warnings }
-        if has("/lib/resolvconf/libc") {
-            warnings.append(
-                "openresolv writes resolv.conf when an interface reports nameservers; run \"resolvconf -u\" first")
-        }
-        if mountPoints.contains(SystemPaths.resolvConf) {
-            warnings.append(
-                has("/.dockerenv")
-                    ? "Docker creates resolv.conf for each container; set the daemon with docker run --dns instead"
-                    : "resolv.conf is a mount: the mounted file is overwritten")
-        }
-        return warnings
     }
 }

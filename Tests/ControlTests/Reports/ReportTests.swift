@@ -93,4 +93,12 @@ struct ReportTests {
         #expect(status.text.contains(uptime))
         #expect(status.text.hasSuffix("cache      \(cache)\n"), "\(status.text)")
     }
+
+    @Test("where the daemon listens is read from what it says of itself, and nothing from anything else")
+    func listeners() {
+        let status = StatusReport(uptimeSeconds: 1, processID: 2, listeners: ["127.0.0.1:53"], threads: 1)
+        let answer = Array(status.rendered(asJSON: true).utf8)
+        #expect(StatusReport(answer: answer)?.listeners == ["127.0.0.1:53"])
+        #expect(StatusReport(answer: Array("error: no\n".utf8)) == nil && StatusReport(answer: [0xFF]) == nil)
+    }
 }

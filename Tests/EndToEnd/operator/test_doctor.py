@@ -12,6 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import chinese
 import overlay
 import paths
 from cases import Case
@@ -447,6 +448,23 @@ class Down(Machine):
         found = self.examine()
         self.assertFinds("daemon", "does not run", "systemctl start httpdnsd", found)
         self.assertEqual("fault", found[0]["gravity"])
+
+    def test_in_chinese_no_english_sentence_is_left(self):
+        (self.inside.files / "resolv.conf").write_text("nameserver 127.0.0.11\noptions rotate\n")
+        self.own(Dnsmasq((NAMESERVER, 53), prefix=self.inside.prefix, host=US, port=53)).up()
+        config = self.file("many.toml", self.server.settings() + '\n[[rule]]\nmatch-file = ["/no/names"]\nstale = false\n')
+        command = [paths.binaries / "httpdnsctl", "--socket", self.server.control]
+        told = self.inside.run(*chinese.SETTING, *command, "doctor", "--config", config)
+        self.assertEqual((1, ""), (told.returncode, told.stderr))
+        self.assertEqual([], chinese.english(told.stdout), told.stdout)
+        for part in ("故障：守护进程：没有运行：", "故障：53 端口：", "已被 dnsmasq (pid ", "警告：resolv.conf：指向 Docker 自带的解析器",
+                     "/no/names（match-file）不存在。处理办法：创建该文件", "\n已检查：配置、守护进程、53 端口、"):
+            self.assertIn(part, told.stdout)
+        as_json = [self.inside.run(*prefix, *command, "--json", "doctor", "--config", config).stdout
+                   for prefix in ((), chinese.SETTING)]
+        self.assertEqual(*(json.loads(text) for text in as_json))
+        other = self.inside.run("env", "LC_ALL=zh_CN.GB18030", *command, "doctor", "--config", config).stdout
+        self.assertTrue(other.isascii(), other)
 
     def test_who_has_the_port(self):
         dnsmasq = self.own(Dnsmasq((NAMESERVER, 53), prefix=self.inside.prefix, host=US, port=53)).up()

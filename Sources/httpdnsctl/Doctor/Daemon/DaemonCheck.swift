@@ -32,7 +32,7 @@ struct DaemonCheck: Equatable, Sendable {
         /// No interface has the listen address.
         case addressMissing
         /// The query could not be sent; holds the system's error text.
-        case unsent(String)
+        case unsent(LocalizedText)
     }
 
     struct Listener: Equatable, Sendable {
@@ -42,6 +42,13 @@ struct DaemonCheck: Equatable, Sendable {
         let tcp: Reply
 
         var replies: [(transport: String, reply: Reply)] { [("UDP", udp), ("TCP", tcp)] }
+    }
+
+    /// A set of nftables that gets no addresses.
+    struct FaultySet: Equatable, Sendable {
+        let name: String
+        /// The daemon's text.
+        let fault: String
     }
 
     /// State that the daemon reports over the control socket; `none` without a report.
@@ -60,8 +67,7 @@ struct DaemonCheck: Equatable, Sendable {
         var failingNameservers: [String] = []
         /// Quotas of which 80 % or all are used.
         var quotas: [QuotaWarning] = []
-        /// Sets of nftables that get no addresses, each with the reason.
-        var faultySets: [String] = []
+        var faultySets: [FaultySet] = []
         /// Faults of files with names and of unused accounts.
         var faultyFiles: [String] = []
         /// Programs of this machine may not query.
@@ -94,15 +100,23 @@ struct DaemonCheck: Equatable, Sendable {
             findings.append(
                 Finding(
                     .fault, .daemon, "server.allow has no loopback network: programs of this machine are refused",
-                    remedy: "add \"127.0.0.0/8\" and \"::1/128\" to allow under [server]; then systemctl restart "
-                        + "httpdnsd"))
+                    remedy: """
+                        add "127.0.0.0/8" and "::1/128" to allow under [server]; then systemctl restart httpdnsd
+                        """))
         }
         if state.foreignReplies > 0 {
             findings.append(
                 Finding(
                     .fault, .port,
-                    "another httpdnsd answers at this daemon's addresses: it has counted "
-                        + "\(counted(state.foreignReplies, "query", "queries")) less than were answered",
+                    state.foreignReplies == 1
+                        ? """
+                        another httpdnsd answers at this daemon's addresses: it has counted 1 query less than were \
+                        answered
+                        """
+                        : """
+                        another httpdnsd answers at this daemon's addresses: it has counted \(state.foreignReplies) \
+                        queries less than were answered
+                        """,
                     remedy: PortCheck.redirection))
         }
         return findings
@@ -117,8 +131,7 @@ struct DaemonCheck: Equatable, Sendable {
         findings += state.unresolvedProviders.map { provider in
             Finding(
                 .warning, .providers,
-                "\(provider) waits for an address of its host name: no nameserver and no other "
-                    + "provider has one",
+                "\(provider) waits for an address of its host name: no nameserver and no other provider has one",
                 remedy: "dig the name at a nameserver of this network, or set addresses of the provider")
         }
         findings += state.failingProviders.map { provider in
@@ -134,7 +147,7 @@ struct DaemonCheck: Equatable, Sendable {
         }
         findings += state.faultySets.map { set in
             Finding(
-                .warning, .daemon, "nftables set \(set)",
+                .warning, .daemon, "nftables set \(set.name) gets no addresses: \(set.fault)",
                 remedy: "without the helper: systemctl enable --now httpdnsd-nftset.socket; otherwise as it says")
         }
         findings += state.faultyFiles.map { fault in
@@ -150,9 +163,11 @@ struct DaemonCheck: Equatable, Sendable {
         }
         findings += state.quotas.map { quota in
             Finding(
-                .warning, .daemon, quota.text,
-                remedy: "httpdnsctl providers shows what caused them; buy more, raise quota in the settings, or give "
-                    + "the provider names")
+                .warning, .daemon, DaemonCheck.text(quota),
+                remedy: """
+                    httpdnsctl providers shows what caused them; buy more, raise quota in the settings, or give the \
+                    provider names
+                    """)
         }
         if state.isSwitchedOff {
             findings.append(
@@ -163,16 +178,34 @@ struct DaemonCheck: Equatable, Sendable {
         return findings
     }
 
+    private static func text(_ quota: QuotaWarning) -> LocalizedText {
+        let questions = LineFormat.grouped(quota.questions)
+        return quota.isUsedUp
+            ? """
+            provider \(quota.provider) is over its quota, and asked as a last resort only until the period ends: \
+            \(questions) questions are billed of the quota \(quota.quota)
+            """
+            : """
+            provider \(quota.provider) has used 80 % of its quota: \(questions) questions are billed of the \
+            quota \(quota.quota)
+            """
+    }
+
     private var absence: Finding {
         if control == .silent {
             return Finding(
                 .fault, .daemon, "a program holds \(socket), but answers neither there nor to queries",
-                remedy: "systemctl restart httpdnsd")
+                remedy: LocalizedText(verbatim: "systemctl restart httpdnsd"))
         }
         return Finding(
-            .fault, .daemon, "does not run: no answer at \(socket) nor at its listen addresses",
-            remedy: "systemctl start httpdnsd (journalctl -u httpdnsd shows why it ended); if resolv.conf names it, "
-                + "httpdnsctl system restore makes names resolve without it")
+            .fault, .daemon,
+            control == .none
+                ? "does not run: no answer at its listen addresses (control.socket is off)"
+                : "does not run: no answer at \(socket) nor at its listen addresses",
+            remedy: """
+                systemctl start httpdnsd (journalctl -u httpdnsd shows why it ended); if resolv.conf names it, \
+                httpdnsctl system restore makes names resolve without it
+                """)
     }
 
     private var controlFinding: Finding? {
@@ -191,7 +224,7 @@ struct DaemonCheck: Equatable, Sendable {
         case .silent:
             Finding(
                 .warning, .daemon, "answers queries, but sends nothing at \(socket)",
-                remedy: "systemctl restart httpdnsd")
+                remedy: LocalizedText(verbatim: "systemctl restart httpdnsd"))
         }
     }
 
@@ -209,7 +242,7 @@ struct DaemonCheck: Equatable, Sendable {
 
     private func silences(_ listener: Listener) -> [Finding] {
         listener.replies.compactMap { transport, reply in
-            let what: String
+            let what: LocalizedText
             switch reply {
             // PortCheck reports a foreign server.
             case .ours, .declined, .foreign: return nil

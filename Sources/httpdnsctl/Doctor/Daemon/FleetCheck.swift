@@ -9,6 +9,8 @@ struct FleetCheck: Sendable {
     /// The daemon's report of the fleet; nil if the daemon gave none.
     let report: FleetReport?
 
+    /// Bound on shown names.
+    private static let maxNames = 5
     private static let examples = "/usr/share/doc/httpdnsd/examples"
 
     var findings: [Finding] {
@@ -17,8 +19,10 @@ struct FleetCheck: Sendable {
             return [
                 Finding(
                     .warning, .fleet, "no answers are shared with the fleet: Redis at \(state.server): \(fault)",
-                    remedy: "redis-cli with the same server, user and password should answer GET h1:t; see A FLEET in "
-                        + "httpdnsd(8) for the rights that the user needs")
+                    remedy: """
+                        redis-cli with the same server, user and password should answer GET h1:t; see A FLEET in \
+                        httpdnsd(8) for the rights that the user needs
+                        """)
             ]
         }
         guard let report else { return [] }
@@ -27,11 +31,11 @@ struct FleetCheck: Sendable {
 
     private func drift(_ report: FleetReport) -> Finding? {
         guard report.drift > 0 else { return nil }
-        let names = FleetReport.names(report.drifting.map(\.member))
+        let names = LocalizedText(names: report.drifting.map(\.member), maxShown: FleetCheck.maxNames)
         return Finding(
             .warning, .fleet,
             "other settings than this machine, in site \(report.site): \(names); they may not share its answers",
-            remedy: "compare \(FleetReport.comparison)")
+            remedy: "compare httpdnsd --print-effective and httpdnsctl rule ls there and here")
     }
 
     private func unread(_ report: FleetReport) -> Finding? {
@@ -46,12 +50,14 @@ struct FleetCheck: Sendable {
         guard report.maxMemoryBytes == 0 else { return nil }
         return Finding(
             .warning, .fleet, "Redis at \(report.server) has no memory limit and may use all memory of its machine",
-            remedy: "redis-cli CONFIG SET maxmemory 256mb, and the same in the file of its settings; an entry takes "
-                + "about 460 bytes")
+            remedy: """
+                redis-cli CONFIG SET maxmemory 256mb, and the same in the file of its settings; an entry takes about \
+                460 bytes
+                """)
     }
 
     private func eviction(_ report: FleetReport) -> Finding? {
-        let consequence: String
+        let consequence: LocalizedText
         switch report.evictionPolicy {
         case "noeviction": consequence = "it refuses answers when its memory is full"
         // The list of flushes has no end of its own.
@@ -67,11 +73,13 @@ struct FleetCheck: Sendable {
 
     private func rights(_ report: FleetReport) -> Finding? {
         guard !report.excessRights.isEmpty else { return nil }
+        let names = LocalizedText(names: report.excessRights, maxShown: FleetCheck.maxNames)
         return Finding(
             .warning, .fleet,
-            "the daemon's user of Redis at \(report.server) may do more than it needs: "
-                + FleetReport.names(report.excessRights),
-            remedy: "give it the rights in \(FleetCheck.examples)/httpdnsd.acl only, after ACL SETUSER httpdnsd reset; "
-                + "see A FLEET in httpdnsd(8)")
+            "the daemon's user of Redis at \(report.server) may do more than it needs: \(names)",
+            remedy: """
+                give it the rights in \(FleetCheck.examples)/httpdnsd.acl only, after ACL SETUSER httpdnsd reset; \
+                see A FLEET in httpdnsd(8)
+                """)
     }
 }
