@@ -1,5 +1,6 @@
 // Providers as operators name them: presets, ids, URLs and stamps.
 
+import Control
 import DNSWire
 import Settings
 import Testing
@@ -17,7 +18,8 @@ struct ChosenProviderTests {
             _ = try answers("--providers \(word)")
             return nil
         } catch {
-            return error.reason.hasPrefix("--providers: ") ? String(error.reason.dropFirst(13)) : error.reason
+            let reason = error.reason.english
+            return reason.hasPrefix("--providers: ") ? String(reason.dropFirst(13)) : reason
         }
     }
 
@@ -105,6 +107,11 @@ struct ChosenProviderTests {
 
     @Test("the description of each preset fits into its line of the dialogue")
     func words() {
-        for preset in Settings.Provider.Preset.all { #expect(preset.words.count <= 70, "\(preset.words)") }
+        for preset in Settings.Provider.Preset.all {
+            for language in [Language.english, .chinese] {
+                let words = preset.words.text(in: language)
+                #expect(words.columns <= 70, "\(words)")
+            }
+        }
     }
 }

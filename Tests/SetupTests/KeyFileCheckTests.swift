@@ -8,8 +8,8 @@ import Testing
 @Suite("The place of a key")
 struct KeyFileCheckTests {
     private static let daemon = FileCheck.User(name: "httpdnsd", id: 990, groups: [990])
-    private static let root = FileCheck.User(name: "user 0", id: 0, groups: [0])
-    private static let user = FileCheck.User(name: "user 1000", id: 1000, groups: [1000])
+    private static let root = FileCheck.User(name: "uid 0", id: 0, groups: [0])
+    private static let user = FileCheck.User(name: "uid 1000", id: 1000, groups: [1000])
 
     private static func directory(_ mode: UInt32 = 0o755, owner: UInt32 = 0) -> FileStatus {
         FileStatus(isDirectory: true, isRegular: false, size: 4096, ownerID: owner, groupID: owner, mode: mode)
@@ -58,12 +58,12 @@ struct KeyFileCheckTests {
 
     @Test("the remedy for a caller without an account is a command")
     func callerWithoutName() {
-        let caller = FileCheck.User(name: "user 4321", id: 4321, groups: [100], group: "100")
+        let caller = FileCheck.User(name: "uid 4321", id: 4321, groups: [100], group: "100")
         for (owner, remedy) in [(0, "chgrp 100 /d/k; chmod g+r /d/k"), (4321, "chmod u+r /d/k")] as [(UInt32, String)] {
             #expect(
                 verdict(
                     "/d/k", [Self.directory(0o755), Self.file(0o200, owner: owner)], daemon: nil, caller: caller)
-                    == .fault("/d/k (key-file) can't be read by user 4321; remedy: \(remedy)"))
+                    == .fault("/d/k (key-file) can't be read by uid 4321; remedy: \(remedy)"))
         }
     }
 
@@ -76,8 +76,10 @@ struct KeyFileCheckTests {
         #expect(
             verdict("/k", [nil], daemon: nil)
                 == .fault(
-                    "/k does not exist, and neither does the user httpdnsd, who must own it; "
-                        + "install httpdnsd first, or name an existing file"))
+                    """
+                    /k does not exist, and neither does the user httpdnsd, who must own it; \
+                    install httpdnsd first, or name an existing file
+                    """))
     }
 
     @Test("a new file in a directory that exists, or below it")
@@ -91,7 +93,7 @@ struct KeyFileCheckTests {
     @Test("a new file that cannot be written, or that the daemon could not read")
     func refused() {
         let other = "name a file in another directory, such as /etc/httpdnsd"
-        let cases: [(SetupMachine.KeyFile, String)] = [
+        let cases: [(SetupMachine.KeyFile, LocalizedText)] = [
             (verdict("/a/b/k", [nil, nil, nil]), "/a does not exist; create it first, or \(other)"),
             (
                 verdict("/d/e/f/k", [Self.directory(), nil, nil, nil]),
@@ -104,10 +106,10 @@ struct KeyFileCheckTests {
                 verdict("/shut/k", [Self.directory(0o700), nil]),
                 "httpdnsd can't search /shut to reach /shut/k; \(other)"
             ),
-            (verdict("/d/k", [Self.directory(), nil], isWritable: false), "user 0 can't write into /d; \(other)"),
+            (verdict("/d/k", [Self.directory(), nil], isWritable: false), "uid 0 can't write into /d; \(other)"),
             (
                 verdict("/d/k", [Self.directory(owner: 1000), nil], caller: Self.user),
-                "/d/k does not exist, and httpdnsd can't read a key that user 1000 writes; run setup with sudo"
+                "/d/k does not exist, and httpdnsd can't read a key that uid 1000 writes; run setup with sudo"
             ),
         ]
         for (verdict, reason) in cases { #expect(verdict == .fault(reason)) }

@@ -1,5 +1,6 @@
 // The dialogue of `httpdnsctl setup` with typed lines: its questions, the meaning of a line, and repeated questions.
 
+import Control
 import DNSWire
 import LinuxIO
 import Testing
@@ -19,7 +20,7 @@ struct SetupDialogueTests {
                 try dialogue.take(line)
                 return nil
             } catch {
-                return error.reason
+                return error.reason.english
             }
         }
     }
@@ -52,10 +53,11 @@ struct SetupDialogueTests {
         var asked = try dialogue("--account no --lan no --take-over no", machine)
         #expect(type(["6 https://b.example/q https://a.example/dns-query{?dns}"], into: &asked) == [])
         #expect(asked.question?.usual == nil && asked.question?.prompt == "Addresses of b.example")
-        #expect(asked.question?.lines.last == "   This machine's resolver finds no address of b.example.")
+        #expect(asked.question?.lines.last == "This machine's resolver finds no address of b.example.")
         #expect(type(["", "b.example"], into: &asked).count == 2)
         #expect(type(["198.51.100.7 2001:db8::7"], into: &asked) == [])
-        #expect(asked.question?.text.hasSuffix("   Addresses of a.example [192.0.2.1 2001:db8::1]: ") == true)
+        #expect(
+            asked.question?.text(in: .english).hasSuffix("   Addresses of a.example [192.0.2.1 2001:db8::1]: ") == true)
         #expect(type(["", "yes"], into: &asked) == [])
         let same =
             "--providers quad9,https://b.example/q,https://a.example/dns-query --account no --lan no --take-over no "
@@ -134,7 +136,7 @@ struct SetupDialogueTests {
         var asked = try dialogue("--providers google --account no --take-over no")
         #expect(type(["198.51.100.1"], into: &asked) == [])
         #expect(asked.question?.subject == .answer(.allow))
-        #expect(asked.question?.lines == ["   No interface of this machine has the address 198.51.100.1."])
+        #expect(asked.question?.lines == ["No interface of this machine has the address 198.51.100.1."])
         #expect(type(["198.51.100.0/24"], into: &asked) == [])
         #expect(asked.question?.subject == .confirmation)
     }
@@ -145,7 +147,7 @@ struct SetupDialogueTests {
         var asked = try dialogue(
             "--providers google --account no --take-over no", SetupMachine(addresses: [point]))
         #expect(type(["198.51.100.1"], into: &asked) == [])
-        #expect(asked.question?.lines == ["   This machine knows no network of 198.51.100.1."])
+        #expect(asked.question?.lines == ["This machine knows no network of 198.51.100.1."])
     }
 
     @Test("without root, the take-over is not asked")
@@ -178,11 +180,12 @@ struct SetupDialogueTests {
     @Test("every question fits into 100 columns and names its default")
     func layout() throws {
         var asked = try dialogue()
-        var texts: [String] = [SetupDialogue.greeting]
+        var texts: [String] = [SetupDialogue.greeting.english]
         for line in ["1 3", "2", "9", "100", "192.0.2.1", "/etc/httpdnsd/ucloud.key", "2", "2", "yes"] {
             let question = try #require(asked.question)
-            texts.append(question.text)
-            if let usual = question.usual, question.choices.isEmpty { #expect(question.text.contains("[\(usual)]")) }
+            let text = question.text(in: .english)
+            texts.append(text)
+            if let usual = question.usual, question.choices.isEmpty { #expect(text.contains("[\(usual)]")) }
             #expect(type([line], into: &asked) == [])
         }
         for line in texts.flatMap({ $0.split(separator: "\n") }) { #expect(line.count <= 100, "\(line)") }
@@ -218,11 +221,54 @@ struct SetupDialogueTests {
         #expect(texts[9].contains("   clients      this machine, and 192.168.7.0/24 at 192.168.7.5:53\n"))
     }
 
+    @Test("in Chinese, columns are aligned by their width, and every question fits into 100 columns")
+    func chinese() throws {
+        var asked = try dialogue()
+        var texts: [String] = [SetupDialogue.greeting.text(in: .chinese)]
+        for line in ["1 3", "2", "9", "100", "192.0.2.1", "/etc/httpdnsd/ucloud.key", "2", "2", "是"] {
+            texts.append(try #require(asked.question).text(in: .chinese))
+            #expect(type([line], into: &asked) == [])
+        }
+        #expect(asked.isAccepted)
+        for line in texts.flatMap({ $0.split(separator: "\n") }) { #expect(line.columns <= 100, "\(line)") }
+        #expect(texts[1].hasPrefix("\n1. 哪些公司可以看到本机查询的域名？\n   每个上游服务都能看到"))
+        #expect(texts[1].hasSuffix("   请回答，例如 1 3 [1 2 3 4]： "))
+        #expect(texts[2].contains("     1  no   没有账号\n     2  yes  有 阿里巴巴、腾讯、字节跳动、百度或UCloud的账号\n"))
+        #expect(
+            texts[9].contains("   域名交给  阿里巴巴、Google、UCloud\n   最后使用  本网络的 DNS 服务器\n"), "\(texts[9])")
+        #expect(texts[9].contains("   账号      ucloud、账号 ID 100、密钥在 /etc/httpdnsd/ucloud.key\n"), "\(texts[9])")
+        #expect(texts[9].hasSuffix("\n   写入该文件吗？ [是]： "))
+    }
+
+    @Test("Chinese answers and commas are taken in every language")
+    func chineseAnswers() throws {
+        var asked = try dialogue()
+        #expect(type(["1，3、4", "否", "no", "是"], into: &asked) == [])
+        #expect(asked.answers.takesOver == true)
+        let same = "--providers alidns,google,cloudflare --account no --lan no --take-over yes"
+        #expect(try asked.answers.settingsFile() == answers(same).settingsFile())
+        #expect(type(["是"], into: &asked) == [])
+        #expect(asked.isAccepted)
+    }
+
     @Test("long complaints are broken into lines")
     func lines() {
         let text = SetupLines.complaint(String(repeating: "word ", count: 60))
         #expect(text.hasPrefix("   word word") && text.hasSuffix("word\n"))
         #expect(text.split(separator: "\n").count == 4)
         #expect(text.split(separator: "\n").allSatisfy { $0.count <= 100 })
+    }
+
+    @Test("a complaint in Chinese is broken between characters, never before a closing mark")
+    func chineseLines() {
+        let sentence = "输入的是 nonsense；可以使用：no、alidns、alicloud，以及其他 SERVICE。"
+        let text = SetupLines.complaint(String(repeating: sentence, count: 5))
+        let lines = text.split(separator: "\n")
+        #expect(lines.count == 4 && lines.allSatisfy { $0.columns <= 100 && $0.hasPrefix("   ") }, "\(text)")
+        #expect(lines.dropLast().allSatisfy { $0.columns > 80 })
+        #expect(lines.allSatisfy { line in !"，。；：、".contains(line.dropFirst(3).first ?? " ") }, "\(text)")
+        #expect(
+            lines.map { $0.dropFirst(3) }.joined().filter { $0 != " " }
+                == String(repeating: sentence, count: 5).filter { $0 != " " })
     }
 }

@@ -125,7 +125,7 @@ struct SetupFlagsTests {
             ("--take-over maybe", "--take-over: found \"maybe\"; allowed: yes, no"),
         ] as [(String, String)])
     func refused(_ line: String, _ reason: String) {
-        #expect(throws: SetupRefusal(reason)) { try answers(line) }
+        #expect(throws: SetupRefusal(LocalizedText(verbatim: reason))) { try answers(line) }
     }
 
     @Test(
@@ -138,7 +138,7 @@ struct SetupFlagsTests {
         let shown = address.replacing(":5353", with: "")
         let reason =
             "--lan: other machines can't reach this one at \(shown); name an address of one of its interfaces"
-        #expect(throws: SetupRefusal(reason)) { try answers("--lan \(address)") }
+        #expect(throws: SetupRefusal(LocalizedText(verbatim: reason))) { try answers("--lan \(address)") }
     }
 
     @Test("an interface's network of one address tells no network")
@@ -174,7 +174,7 @@ struct SetupFlagsTests {
         var machine = sampleMachine
         machine.isRoot = false
         let reason = "--take-over: only root can change this machine's resolver; run setup with sudo"
-        #expect(throws: SetupRefusal(reason)) { try answers("--take-over yes", machine) }
+        #expect(throws: SetupRefusal(LocalizedText(verbatim: reason))) { try answers("--take-over yes", machine) }
         #expect(try answers("--providers none --account no --lan no", machine).missing.isEmpty)
         machine.isDryRun = true
         #expect(try answers("--take-over yes", machine).takesOver == true)
@@ -186,7 +186,7 @@ struct SetupFlagsTests {
         let line = "--account baidu --account-id 1 --key-file /d/k"
         machine.keyFile = { .fault("\($0) is accessible to all users; remedy: chmod o= \($0)") }
         let reason = "--key-file: /d/k is accessible to all users; remedy: chmod o= /d/k"
-        #expect(throws: SetupRefusal(reason)) { try answers(line, machine) }
+        #expect(throws: SetupRefusal(LocalizedText(verbatim: reason))) { try answers(line, machine) }
         machine.keyFile = { _ in .missing }
         #expect(try answers(line, machine).needsKey)
         #expect(try !answers("--account baidu --account-id 1 --key-file credential:k", machine).needsKey)

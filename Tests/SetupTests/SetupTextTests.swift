@@ -120,7 +120,10 @@ struct SetupTextTests {
         #expect(!typed.needsKey && typed.missing.isEmpty)
         #expect(!(try typed.settingsFile()).text.contains("hunter2"))
         #expect(!typed.command(at: "/x").joined().contains("hunter2"))
-        #expect(SetupSummary(typed, former: nil, leftOut: []).rows.allSatisfy { !$0.joined().contains("hunter2") })
+        #expect(
+            SetupSummary(typed, former: nil, leftOut: []).rows.allSatisfy {
+                !$0.map(\.english).joined().contains("hunter2")
+            })
         for wrong in ["", "two words", "ключ", String(repeating: "k", count: 1024)] {
             #expect(throws: SetupRefusal.self) { try typed.takeKey(wrong) }
         }

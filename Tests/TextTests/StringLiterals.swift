@@ -89,7 +89,7 @@ private struct Scanner {
                 interpolations += 1
                 template += Array("%\(interpolations)".utf8)
             } else if bytes[at] == Scanner.backslash {
-                template.append(try escaped())
+                template += try escaped()
             } else {
                 template.append(bytes[at])
                 step()
@@ -103,10 +103,11 @@ private struct Scanner {
                 before: before.filter { !$0.isWhitespace }))
     }
 
-    private mutating func escaped() throws -> UInt8 {
+    private mutating func escaped() throws -> [UInt8] {
         step()
         let byte: UInt8
         switch bytes[at] {
+        case UInt8(ascii: "u"): return try escapedScalar()
         case Scanner.quote, Scanner.backslash: byte = bytes[at]
         case UInt8(ascii: "n"): byte = Scanner.lineFeed
         case UInt8(ascii: "r"): byte = UInt8(ascii: "\r")
@@ -115,7 +116,16 @@ private struct Scanner {
         default: throw unreadable
         }
         step()
-        return byte
+        return [byte]
+    }
+
+    /// Reads "u{3000}".
+    private mutating func escapedScalar() throws -> [UInt8] {
+        let digits = bytes[at...].dropFirst(2).prefix { $0 != UInt8(ascii: "}") }
+        let value = UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
+        guard starts("u{"), let scalar = value.flatMap(Unicode.Scalar.init) else { throw unreadable }
+        at = digits.endIndex + 1
+        return Array(String(scalar).utf8)
     }
 
     /// Removes the indentation of a literal of several lines, and joins the lines that a backslash ends.

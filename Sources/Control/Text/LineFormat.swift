@@ -101,9 +101,9 @@ package enum LineFormat {
 
     /// Pads rows of equal length to aligned columns, separated by two spaces.
     package static func aligned(_ rows: [[String]]) -> [String] {
-        let widths = (rows.first ?? []).indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        let widths = (rows.first ?? []).indices.map { column in rows.map { $0[column].columns }.max() ?? 0 }
         return rows.map { row in
-            let padded = zip(row, widths).dropLast().map { $0 + String(repeating: " ", count: $1 - $0.count) }
+            let padded = zip(row, widths).dropLast().map { $0.padded(to: $1) }
             return (padded + row.suffix(1)).joined(separator: "  ")
         }
     }
@@ -117,7 +117,7 @@ package enum LineFormat {
         let last = cells.count - 1
         return cells.enumerated().map { column, cell in
             guard column < last, column < widths.count else { return cell }
-            return cell + String(repeating: " ", count: max(0, widths[column] - cell.count))
+            return cell.padded(to: widths[column])
         }.joined(separator: "  ")
     }
 }

@@ -10,7 +10,7 @@ struct ChosenProvider: Equatable, Sendable {
     /// The company that sees the names; of an unknown one, the host.
     let company: String
     /// The company with what is known of the provider.
-    let description: String
+    let description: LocalizedText
     /// The provider blocks names; nil: not known.
     let blocks: Bool?
     /// The URL's host is a name, and the operator has given its addresses.
@@ -80,12 +80,13 @@ struct ChosenProvider: Equatable, Sendable {
             self.init(
                 word: url.description,
                 provider: Settings.Provider(name: ChosenProvider.name(of: url), doh: url, addresses: known),
-                company: company, description: company, blocks: nil)
+                company: company, description: LocalizedText(translating: company), blocks: nil)
         }
         if case .name = url.host, !addresses.allSatisfy(provider.addresses.contains) { give(addresses) }
     }
 
-    private init(word: String, provider: Settings.Provider, company: String, description: String, blocks: Bool?) {
+    private init(word: String, provider: Settings.Provider, company: String, description: LocalizedText, blocks: Bool?)
+    {
         (self.word, self.provider) = (word, provider)
         (self.company, self.description, self.blocks) = (company, description, blocks)
     }
@@ -134,8 +135,10 @@ struct ChosenProvider: Equatable, Sendable {
             throw SetupRefusal("found \(tomlString(text)): everyone on the path can read and change it; write https://")
         case "tls", "quic", "h3", "udp", "tcp":
             throw SetupRefusal(
-                "found \(tomlString(text)): setup takes providers of DNS over HTTPS only; write their https:// URL, or "
-                    + "name a server for DNS over TLS as a [[nameserver]]: man httpdnsd.toml")
+                """
+                found \(tomlString(text)): setup takes providers of DNS over HTTPS only; write their https:// URL, or \
+                name a server for DNS over TLS as a [[nameserver]]: man httpdnsd.toml
+                """)
         default:
             throw SetupRefusal("found \(tomlString(text)); allowed: an https:// URL or an sdns:// stamp")
         }
@@ -161,17 +164,21 @@ struct ChosenProvider: Equatable, Sendable {
 
 extension DNSStamp.Fault {
     /// The reason with its remedy.
-    fileprivate var words: String {
+    fileprivate var words: LocalizedText {
         switch self {
         case .noStamp: "it is longer than \(DNSStamp.maxBytes) characters, or does not begin with sdns:// in lower case"
         case .notBase64: "it has other characters than base64url has; copy it whole"
         case .malformed: "it is cut off or damaged; copy it whole"
         case .otherProtocol(let other):
-            "it is for \(other.words), and setup takes DNS over HTTPS only; look for the provider's stamp or https:// "
-                + "URL for that"
+            """
+            it is for \(other.words), and setup takes DNS over HTTPS only; look for the provider's stamp or https:// \
+            URL for that
+            """
         case .unknownProtocol(let number):
-            "its protocol \(number) is not known, and setup takes DNS over HTTPS only; look for the provider's stamp "
-                + "or https:// URL for that"
+            """
+            its protocol \(number) is not known, and setup takes DNS over HTTPS only; look for the provider's stamp \
+            or https:// URL for that
+            """
         case .badAddress(let text): "its address \(tomlString(text)) is no IP address of a server; ask who made it"
         case .hostNotASCII: "its host name has characters that are not ASCII; write the provider's https:// URL instead"
         case .badURL(let text): "\(tomlString(text)) is no URL of a provider; write the provider's https:// URL instead"
@@ -181,14 +188,14 @@ extension DNSStamp.Fault {
 }
 
 extension DNSStamp.StampProtocol {
-    fileprivate var words: String {
+    fileprivate var words: LocalizedText {
         switch self {
         case .plainDNS: "plain DNS"
-        case .dnscrypt: "DNSCrypt"
-        case .doh: "DNS over HTTPS"
-        case .dot: "DNS over TLS"
-        case .doq: "DNS over QUIC"
-        case .obliviousDoH: "Oblivious DNS over HTTPS"
+        case .dnscrypt: LocalizedText(verbatim: "DNSCrypt")
+        case .doh: LocalizedText(verbatim: "DNS over HTTPS")
+        case .dot: LocalizedText(verbatim: "DNS over TLS")
+        case .doq: LocalizedText(verbatim: "DNS over QUIC")
+        case .obliviousDoH: LocalizedText(verbatim: "Oblivious DNS over HTTPS")
         case .dnscryptRelay: "a relay of DNSCrypt"
         case .obliviousDoHRelay: "a relay of Oblivious DNS over HTTPS"
         }
@@ -208,8 +215,9 @@ extension Settings.Provider.Preset {
     }
 
     /// What the operator weighs: who sees the names, what is filtered, and whether the client's network is told.
-    var words: String {
-        let filters =
+    var words: LocalizedText {
+        let (company, country) = (LocalizedText(translating: company), LocalizedText(translating: country))
+        let filters: LocalizedText =
             switch filtering {
             case .nothing: "blocks nothing"
             case .chineseRules: "blocks by Chinese rules"

@@ -16,7 +16,7 @@ struct FormerSettings: Sendable {
     struct Result: Equatable {
         let text: String
         /// Lines of the former file, with their keys: "lines 3 to 7: [[provider]]".
-        let leftOut: [String]
+        let leftOut: [LocalizedText]
     }
 
     init(_ bytes: [UInt8]) {
@@ -132,14 +132,14 @@ struct FormerSettings: Sendable {
     }
 
     /// Returns the line numbers and the key of a part, without the values, which may be secret.
-    private static func words(_ part: SettingsPart) -> String {
+    private static func words(_ part: SettingsPart) -> LocalizedText {
         let (first, last) = (part.lines.lowerBound, part.lines.upperBound)
-        let key =
+        let key: LocalizedText =
             switch part.kind {
-            case .key: part.key
+            case .key: LocalizedText(verbatim: part.key)
             case .table: "table \(part.key)"
             case .keyOfTable(let table): "\(table).\(part.key)"
             }
-        return (first == last ? "line \(first): " : "lines \(first) to \(last): ") + key
+        return first == last ? "line \(first): \(key)" : "lines \(first) to \(last): \(key)"
     }
 }

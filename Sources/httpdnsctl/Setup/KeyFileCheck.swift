@@ -14,7 +14,7 @@ struct KeyFileCheck: Sendable {
 
     /// The user of the installed daemon.
     static let userName = "httpdnsd"
-    private static let elsewhere = "name a file in another directory, such as /etc/httpdnsd"
+    private static let elsewhere: LocalizedText = "name a file in another directory, such as /etc/httpdnsd"
 
     var verdict: SetupMachine.KeyFile {
         guard let status = place.status else { return faultOfMissing.map { .fault($0) } ?? .missing }
@@ -35,7 +35,7 @@ struct KeyFileCheck: Sendable {
     private var isRoot: Bool { caller.id == 0 }
 
     /// Why no new file can be written there; nil if it can.
-    private var faultOfMissing: String? {
+    private var faultOfMissing: LocalizedText? {
         guard !place.path.hasSuffix("/") else { return "\(place.path) ends with \"/\"; name a file" }
         let steps = KeyFileCheck.existingSteps(of: place)
         let directory = KeyFileCheck.existingDirectory(of: place)
@@ -46,16 +46,20 @@ struct KeyFileCheck: Sendable {
             return "\(missing) does not exist; create it first, or \(KeyFileCheck.elsewhere)"
         }
         guard daemon != nil || !isRoot else {
-            return "\(place.path) does not exist, and neither does the user \(KeyFileCheck.userName), who must own it; "
-                + "install httpdnsd first, or name an existing file"
+            return """
+                \(place.path) does not exist, and neither does the user \(KeyFileCheck.userName), who must own it; \
+                install httpdnsd first, or name an existing file
+                """
         }
         if let daemon, !isRoot, daemon.id != caller.id {
-            return "\(place.path) does not exist, and \(daemon.name) can't read a key that \(caller.name) writes; "
-                + "run setup with sudo"
+            return """
+                \(place.path) does not exist, and \(daemon.name) can't read a key that \(caller.name) writes; \
+                run setup with sudo
+                """
         }
         if let daemon, let closed = steps.firstIndex(where: { !$0.allows(daemon, 1) }) {
-            return "\(daemon.name) can't search \(FileCheck.path(place.path, steps: closed)) to reach "
-                + "\(place.path); \(KeyFileCheck.elsewhere)"
+            let closed = FileCheck.path(place.path, steps: closed)
+            return "\(daemon.name) can't search \(closed) to reach \(place.path); \(KeyFileCheck.elsewhere)"
         }
         guard isWritable else { return "\(caller.name) can't write into \(directory); \(KeyFileCheck.elsewhere)" }
         return nil

@@ -9,6 +9,9 @@ struct Setup {
     let socket: String
     let wantsJSON: Bool
 
+    /// The language of all texts but the settings file, which others read, too.
+    private var language: Language { wantsJSON ? .english : .ofOperator }
+
     private static let timeout = Duration.seconds(5)
     private static let maxAnswerBytes = 1 << 20
 
@@ -16,7 +19,7 @@ struct Setup {
         do throws(SetupRefusal) {
             try run(SetupFlags(words, output: ExaminedSettings.standardPath))
         } catch {
-            fail("\(error.reason)\nsee: httpdnsctl help setup", Exit.usage)
+            stop(error.reason, "see: httpdnsctl help setup", code: Exit.usage)
         }
     }
 
@@ -34,6 +37,11 @@ struct Setup {
         use(report)
     }
 
+    /// Exits with a message of the lines that are not nil.
+    private func stop(_ lines: LocalizedText?..., code: Int32 = Exit.failed) -> Never {
+        fail(lines.compactMap { $0?.text(in: language) }.joined(separator: "\n"), code)
+    }
+
     // MARK: before the questions
 
     /// Exits if the file cannot be written, before anything is asked.
@@ -42,33 +50,30 @@ struct Setup {
         do throws(SystemError) {
             files = try SetupFiles(flags.output, isDryRun: flags.isDryRun)
         } catch {
-            let remedy = error.isPermissionDenied && !Privileges.isRoot ? "; run: sudo httpdnsctl setup" : ""
-            fail("can't read \(flags.output): \(error)\(remedy)", Exit.failed)
+            stop(
+                error.isPermissionDenied && !Privileges.isRoot
+                    ? "can't read \(flags.output): \(error); run: sudo httpdnsctl setup"
+                    : "can't read \(flags.output): \(error)")
         }
         guard !flags.isDryRun else { return files }
         guard files.isReplaceable else {
-            fail(
-                "\(files.path) is not a regular file; name another one with --output, or - for standard output",
-                Exit.failed)
+            stop("\(files.path) is not a regular file; name another one with --output, or - for standard output")
         }
         guard flags.replaces || !files.exists else {
-            fail(
-                "\(files.path) exists; add --replace to write a new one, and the former one is kept beside it",
-                Exit.failed)
+            stop("\(files.path) exists; add --replace to write a new one, and the former one is kept beside it")
         }
         guard MachineFiles.exists(files.existingDirectory) else {
-            fail(
-                "\(files.existingDirectory) does not exist; create it first, or name another file with --output",
-                Exit.failed)
+            stop("\(files.existingDirectory) does not exist; create it first, or name another file with --output")
         }
         guard FileStatus.isWritable(directory: files.existingDirectory), files.isOwnerAllowed else {
-            let remedy = Privileges.isRoot ? "is its file system read-only?" : "run: sudo httpdnsctl setup"
-            fail(
-                "user \(Machine.user.userID) can't write \(files.path); \(remedy)\n"
-                    + "--dry-run shows the file, and --output FILE writes it elsewhere", Exit.failed)
+            stop(
+                Privileges.isRoot
+                    ? "user \(Machine.user.userID) can't write \(files.path); is its file system read-only?"
+                    : "user \(Machine.user.userID) can't write \(files.path); run: sudo httpdnsctl setup",
+                "--dry-run shows the file, and --output FILE writes it elsewhere")
         }
         guard !files.exists || files.formerPath != nil else {
-            fail("\(files.path).old-1 and all further names are taken; remove some", Exit.failed)
+            stop("\(files.path).old-1 and all further names are taken; remove some")
         }
         return files
     }
@@ -89,9 +94,8 @@ struct Setup {
                 throw SetupRefusal("there is no terminal to ask at, and these answers are missing: \(flags)")
             }
             let file = Settings.Provider.shown(file: answers.keyFile ?? "")
-            fail(
-                "\(file) does not exist; put the key there: install -m 600 -o \(KeyFileCheck.userName) KEYFILE \(file)",
-                Exit.failed)
+            stop(
+                "\(file) does not exist; put the key there: install -m 600 -o \(KeyFileCheck.userName) KEYFILE \(file)")
         }
         var dialogue = SetupDialogue(
             answers, output: files.path, former: files.formerPath, settings: files.formerSettings)
@@ -100,17 +104,17 @@ struct Setup {
             try converse(&dialogue, lines)
             lines.release()
         } catch {
-            fail("can't read from the terminal: \(error)", Exit.failed)
+            stop("can't read from the terminal: \(error)")
         }
-        guard dialogue.isAccepted else { fail("nothing was written", Exit.failed) }
+        guard dialogue.isAccepted else { stop("nothing was written") }
         return dialogue.answers
     }
 
     private func converse(_ dialogue: inout SetupDialogue, _ lines: TerminalLines) throws(SystemError) {
-        StandardStreams.writeOutput(SetupDialogue.greeting)
+        StandardStreams.writeOutput(SetupDialogue.greeting.text(in: language) + "\n")
         var complaint: String?
         while let question = dialogue.question {
-            let prompt = complaint.map { $0 + question.shortText } ?? question.text
+            let prompt = complaint.map { $0 + question.shortText(in: language) } ?? question.text(in: language)
             guard let line = try lines.next(after: prompt, isHidden: question.isHidden) else {
                 return StandardStreams.writeOutput("\n")
             }
@@ -118,7 +122,7 @@ struct Setup {
                 try dialogue.take(line)
                 complaint = nil
             } catch {
-                complaint = SetupLines.complaint(error.reason)
+                complaint = SetupLines.complaint(error.reason.text(in: language))
             }
         }
     }
@@ -131,10 +135,10 @@ struct Setup {
         report.leftOut = new.leftOut
         guard wantsJSON else {
             StandardStreams.writeOutput(new.text)
-            StandardStreams.writeError(report.leftOutText)
+            StandardStreams.writeError(report.leftOutText(in: language))
             return
         }
-        StandardStreams.writeOutput(report.rendered(asJSON: true))
+        StandardStreams.writeOutput(report.jsonLine)
     }
 
     /// Writes the key first, because the settings name its file. Exits on a failure.
@@ -152,27 +156,26 @@ struct Setup {
             report.keyFile = writtenKey
             return report
         } catch {
-            let remedy = Setup.remedy(error, files.path)
-            fail("can't write \(files.path): \(error)\(remedy)\(Setup.note(writtenKey))", Exit.failed)
+            stop("can't write \(files.path): \(error)", Setup.remedy(error, files.path), Setup.note(writtenKey))
         }
     }
 
-    private static func remedy(_ error: SystemError, _ path: String) -> String {
+    private static func remedy(_ error: SystemError, _ path: String) -> LocalizedText? {
         if error.isUnsupported {
-            return "\nits file system can't replace it safely; write another file with --output, and move it"
+            return "its file system can't replace it safely; write another file with --output, and move it"
         }
         if error.call == "fchown", !Privileges.isRoot {
-            return "\nonly root can give the new file the group of this one; run: sudo httpdnsctl setup"
+            return "only root can give the new file the group of this one; run: sudo httpdnsctl setup"
         }
-        return KeptRecord.remedy(error, path)
+        return WriteRemedy.text(error, path)
     }
 
     private func failChanged(_ files: SetupFiles, _ writtenKey: String?) -> Never {
-        fail("\(files.path) has changed meanwhile; run setup again\(Setup.note(writtenKey))", Exit.failed)
+        stop("\(files.path) has changed meanwhile; run setup again", Setup.note(writtenKey))
     }
 
-    private static func note(_ writtenKey: String?) -> String {
-        writtenKey.map { "\nthe key is written already, to \($0)" } ?? ""
+    private static func note(_ writtenKey: String?) -> LocalizedText? {
+        writtenKey.map { "the key is written already, to \($0)" }
     }
 
     /// Exits if the key cannot be written.
@@ -180,11 +183,10 @@ struct Setup {
         do throws(SystemError) {
             try SetupFiles.writeKey(key, at: path)
         } catch {
-            let reason =
+            stop(
                 error.isAlreadyThere
-                ? "\(path) exists meanwhile, and is not overwritten; run setup again"
-                : "can't write the key to \(path): \(error)"
-            fail("\(reason)\nnothing was written", Exit.failed)
+                    ? "\(path) exists meanwhile, and is not overwritten; run setup again"
+                    : "can't write the key to \(path): \(error)", "nothing was written")
         }
     }
 
@@ -192,7 +194,7 @@ struct Setup {
         var report = report
         apply(&report)
         report.setNext(isStandardFile: report.path == SetupFiles.resolved(ExaminedSettings.standardPath))
-        StandardStreams.writeOutput(report.rendered(asJSON: wantsJSON))
+        StandardStreams.writeOutput(wantsJSON ? report.jsonLine : report.text(in: language))
         if report.takesOver {
             do throws(SystemError) {
                 try SystemCommand(socket: socket, wantsJSON: wantsJSON).run(.use(isDryRun: false))
@@ -200,7 +202,7 @@ struct Setup {
                 fail("\(error)", Exit.failed)
             }
         }
-        if !wantsJSON { StandardStreams.writeOutput(report.nextText) }
+        if !wantsJSON { StandardStreams.writeOutput(report.nextText(in: language)) }
         Process.exit(report.exitCode)
     }
 

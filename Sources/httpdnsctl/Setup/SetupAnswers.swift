@@ -159,13 +159,13 @@ struct SetupAnswers: Sendable {
         throw SetupRefusal("found \(tomlString(path)); \(plainPath)")
     }
 
-    private static let plainPath = "allowed: a path without quotes and invisible characters"
+    private static let plainPath: LocalizedText = "allowed: a path without quotes and invisible characters"
 
     private static func isPlain(_ path: String) -> Bool { tomlString(path) == "\"\(path)\"" }
 
     /// Returns true for yes and false for no; nil for any other word.
     static func isYes(_ text: String) -> Bool? {
-        ["yes": true, "y": true, "no": false, "n": false][text.lowercased()]
+        ["yes": true, "y": true, "是": true, "no": false, "n": false, "否": false][text.lowercased()]
     }
 
     private static func readProviders(_ text: String) throws(SetupRefusal) -> [ChosenProvider] {
@@ -174,7 +174,7 @@ struct SetupAnswers: Sendable {
             throw SetupRefusal("none and providers exclude each other; leave one of them out")
         }
         let names = Settings.Provider.Preset.all.map(\.choice)
-        let allowed = "some of \(names.joined(separator: ", ")), https:// URLs, sdns:// stamps, or none"
+        let allowed: LocalizedText = "some of \(names.joined(separator: ", ")), https:// URLs, sdns:// stamps, or none"
         var chosen: [ChosenProvider] = []
         for word in words(in: text) {
             guard let provider = try ChosenProvider(word) else {
@@ -204,7 +204,7 @@ struct SetupAnswers: Sendable {
 
     /// Reads "HOST=ADDR" for each address, or addresses of the first provider without them.
     private mutating func takeProviderAddresses(_ text: String) throws(SetupRefusal) {
-        let form = "IP addresses with the host of their provider: HOST=ADDR,HOST=ADDR"
+        let form: LocalizedText = "IP addresses with the host of their provider: HOST=ADDR,HOST=ADDR"
         let pairs = try SetupAnswers.list(text, form) { word -> HostAddress? in
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard let host = parts.count == 2 ? parts[0].lowercased() : withoutAddresses?.host else { return nil }
@@ -228,7 +228,7 @@ struct SetupAnswers: Sendable {
         guard isYes(text) != false else { return .no }
         if let service = VendorAccount.all.first(where: { $0.name == text }) { return .of(service) }
         let names = VendorAccount.all.map(\.name)
-        throw refusal(text, "no, \(names.joined(separator: ", "))", among: names)
+        throw refusal(text, LocalizedText(verbatim: "no, \(names.joined(separator: ", "))"), among: names)
     }
 
     /// Has the settings' parser judge one key of the account's provider.
@@ -246,7 +246,7 @@ struct SetupAnswers: Sendable {
                 guard complaint.text.hasPrefix(start) else { return false }
                 return complaint.line == lines.count - 1 && !SetupAnswers.isAboutAbsence(complaint.text)
             }
-            if let own { throw SetupRefusal(String(own.text.dropFirst(start.count))) }
+            if let own { throw SetupRefusal(LocalizedText(verbatim: String(own.text.dropFirst(start.count)))) }
         }
         return text
     }
@@ -264,8 +264,10 @@ struct SetupAnswers: Sendable {
         let isCredential = text.hasPrefix(SetupAnswers.credentialMark) && text != SetupAnswers.credentialMark
         guard text.hasPrefix("/") || isCredential else {
             throw SetupRefusal(
-                "a path that begins with / is needed; put the key itself into that file. "
-                    + "A systemd credential is named as \(SetupAnswers.credentialMark)NAME")
+                """
+                a path that begins with / is needed; put the key itself into that file. A systemd credential is named \
+                as \(SetupAnswers.credentialMark)NAME
+                """)
         }
         // The path stands in a comment, too.
         guard Settings.Provider.isPublic(file: text) || SetupAnswers.isPlain(text) else {
@@ -282,7 +284,7 @@ struct SetupAnswers: Sendable {
         case .missing: isKeyMissing = true
         case .fault(let reason):
             keyFile = nil
-            throw SetupRefusal(Settings.Provider.shown(reason, about: text))
+            throw SetupRefusal(reason.mapValues { Settings.Provider.shown($0, about: text) })
         }
     }
 
@@ -302,7 +304,9 @@ struct SetupAnswers: Sendable {
     }
 
     private mutating func readTakeOver(_ text: String) throws(SetupRefusal) {
-        guard let value = SetupAnswers.isYes(text) else { throw SetupAnswers.refusal(text, "yes, no") }
+        guard let value = SetupAnswers.isYes(text) else {
+            throw SetupAnswers.refusal(text, LocalizedText(verbatim: "yes, no"))
+        }
         guard !value || machine.isRoot || machine.isDryRun else {
             throw SetupRefusal("only root can change this machine's resolver; run setup with sudo")
         }
@@ -311,7 +315,7 @@ struct SetupAnswers: Sendable {
 
     /// Reads words that are separated by commas or blanks; each value once.
     private static func list<Value: Hashable>(
-        _ text: String, _ allowed: String, among known: [String] = [], _ read: (String) -> Value?
+        _ text: String, _ allowed: LocalizedText, among known: [String] = [], _ read: (String) -> Value?
     ) throws(SetupRefusal) -> [Value] {
         var values: [Value] = []
         for word in words(in: text) {
@@ -326,8 +330,12 @@ struct SetupAnswers: Sendable {
         text.split { $0 == "," || $0 == " " }.map(String.init)
     }
 
-    private static func refusal(_ text: String, _ allowed: String, among known: [String] = []) -> SetupRefusal {
-        let hint = nearestName(to: text, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
-        return SetupRefusal("found \(tomlString(text)); allowed: \(allowed)\(hint)")
+    private static func refusal(
+        _ text: String, _ allowed: LocalizedText, among known: [String] = []
+    ) -> SetupRefusal {
+        guard let name = nearestName(to: text, among: known) else {
+            return SetupRefusal("found \(tomlString(text)); allowed: \(allowed)")
+        }
+        return SetupRefusal("found \(tomlString(text)); allowed: \(allowed); did you mean \"\(name)\"?")
     }
 }

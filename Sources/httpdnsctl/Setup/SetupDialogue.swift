@@ -19,7 +19,8 @@ struct SetupDialogue: Sendable {
     /// The addresses of hosts by this machine's resolver, which is asked once for each.
     private var resolved: [String: [Address]] = [:]
 
-    static let greeting = "Four questions. Enter takes the answer in [brackets], and Ctrl-C ends without a change.\n"
+    static let greeting: LocalizedText =
+        "Four questions. Enter takes the answer in [brackets], and Ctrl-C ends without a change."
 
     init(_ answers: SetupAnswers, output: String, former: String?, settings: FormerSettings = .none) {
         self.answers = answers
@@ -109,7 +110,7 @@ struct SetupDialogue: Sendable {
         case .allow:
             SetupQuestion(
                 subject: .answer(answer),
-                lines: ["   \(unknownNetwork)."],
+                lines: [unknownNetwork],
                 prompt: "Networks of all machines that may query, such as 192.168.1.0/24")
         case .takeOver: takeOverQuestion
         }
@@ -124,10 +125,10 @@ struct SetupDialogue: Sendable {
             ]
         return SetupQuestion(
             subject: .answer(.providers),
+            title: "1. Which companies may see the names that are looked up here?",
             lines: [
-                "", "1. Which companies may see the names that are looked up here?",
-                "   Each provider sees the names that it is asked for. With several, a bad one is avoided.",
-                "   Another provider: paste its https:// URL or its sdns:// stamp.",
+                "Each provider sees the names that it is asked for. With several, a bad one is avoided.",
+                "Another provider: paste its https:// URL or its sdns:// stamp.",
             ], choices: choices, usual: Settings.Provider.builtIn.map(\.name).joined(separator: ","),
             prompt: "Answer, such as 1 3")
     }
@@ -138,23 +139,23 @@ struct SetupDialogue: Sendable {
         return SetupQuestion(
             subject: .answer(.providerAddresses),
             lines: [
-                "   The daemon dials a provider by its addresses, so that no name is needed for that.",
+                "The daemon dials a provider by its addresses, so that no name is needed for that.",
                 found.isEmpty
-                    ? "   This machine's resolver finds no address of \(host)."
-                    : "   These are the addresses of \(host) by this machine's resolver.",
+                    ? "This machine's resolver finds no address of \(host)."
+                    : "These are the addresses of \(host) by this machine's resolver.",
             ], usual: found.isEmpty ? nil : found.map(\.description).joined(separator: ","),
             prompt: "Addresses of \(host)")
     }
 
     private var accountQuestion: SetupQuestion {
-        let companies = VendorAccount.all.map(\.company).withoutRepetition
-        let vendors = [companies.dropLast().joined(separator: ", "), companies.last ?? ""].joined(separator: " or ")
+        let companies = VendorAccount.all.map(\.company).withoutRepetition.map(LocalizedText.init(translating:))
+        let (others, last) = (Array(companies.dropLast()), companies.last ?? "")
         return SetupQuestion(
             subject: .answer(.account),
-            lines: ["", "2. Do you have an account with a vendor of HTTPDNS? It is added to those above."],
+            title: "2. Do you have an account with a vendor of HTTPDNS? It is added to those above.",
             choices: [
                 SetupQuestion.Choice(value: "no", meaning: "no account"),
-                SetupQuestion.Choice(value: "yes", meaning: "with \(vendors)"),
+                SetupQuestion.Choice(value: "yes", meaning: "with \(list: others) or \(last)"),
             ], usual: "no", prompt: "Answer")
     }
 
@@ -162,15 +163,20 @@ struct SetupDialogue: Sendable {
         SetupQuestion(
             subject: .answer(.account),
             choices: VendorAccount.all.map {
-                SetupQuestion.Choice(value: $0.name, meaning: "\($0.company): \($0.product)")
+                SetupQuestion.Choice(
+                    value: $0.name,
+                    meaning: """
+                        \(LocalizedText(translating: $0.company)): \(LocalizedText(translating: $0.product))
+                        """)
             }, prompt: "Service")
     }
 
     private var keyFileQuestion: SetupQuestion {
-        SetupQuestion(
+        let name = answers.service?.name ?? "account"
+        return SetupQuestion(
             subject: .answer(.keyFile),
-            lines: ["   The key has a file of its own. If that does not exist, you can type the key."],
-            usual: "\(answers.machine.directory)/\(answers.service?.name ?? "account").key", prompt: "Key file")
+            lines: ["The key has a file of its own. If that does not exist, you can type the key."],
+            usual: "\(answers.machine.directory)/\(name).key", prompt: "Key file")
     }
 
     private var keyQuestion: SetupQuestion {
@@ -186,27 +192,25 @@ struct SetupDialogue: Sendable {
         }
         return SetupQuestion(
             subject: .answer(.lan),
-            lines: [
-                "", "3. Which machines may use it? Others reach this one at the address that you choose.",
-            ],
+            title: "3. Which machines may use it? Others reach this one at the address that you choose.",
             choices: [SetupQuestion.Choice(value: "no", meaning: "this machine only")] + addresses, usual: "no",
             prompt: "Answer, or another address")
     }
 
-    private var unknownNetwork: String {
+    private var unknownNetwork: LocalizedText {
         let unknown = (answers.lan ?? []).filter { $0.network == nil }.map(\.listen.address)
         let isOwn = answers.machine.addresses.contains { unknown.contains($0.address) }
-        return (isOwn ? "This machine knows no network of " : "No interface of this machine has the address ")
-            + answers.addressesWithoutNetwork
+        let addresses = answers.addressesWithoutNetwork
+        return isOwn
+            ? "This machine knows no network of \(addresses)."
+            : "No interface of this machine has the address \(addresses)."
     }
 
     private var takeOverQuestion: SetupQuestion {
         SetupQuestion(
             subject: .answer(.takeOver),
-            lines: [
-                "", "4. Shall this machine resolve its names with httpdnsd now?",
-                "   It changes /etc/resolv.conf; \"httpdnsctl system restore\" undoes that.",
-            ],
+            title: "4. Shall this machine resolve its names with httpdnsd now?",
+            lines: ["It changes /etc/resolv.conf; \"httpdnsctl system restore\" undoes that."],
             choices: [
                 SetupQuestion.Choice(value: "no", meaning: "later, with \"httpdnsctl system use\""),
                 SetupQuestion.Choice(value: "yes", meaning: "now"),
@@ -216,8 +220,8 @@ struct SetupDialogue: Sendable {
     private var confirmation: SetupQuestion {
         let leftOut = (try? answers.settingsFile(at: output, replacing: settings).leftOut) ?? []
         let rows = SetupSummary(answers, former: former, leftOut: leftOut).rows
-        let summary = LineFormat.aligned(rows).map { "   \($0)" }
         return SetupQuestion(
-            subject: .confirmation, lines: ["", output] + summary, usual: "yes", prompt: "Write it?")
+            subject: .confirmation, title: LocalizedText(verbatim: output), rows: rows, usual: "yes",
+            prompt: "Write it?")
     }
 }

@@ -153,7 +153,7 @@ struct SetupFiles {
             daemon: FileCheck.User(
                 name: KeyFileCheck.userName, passwd: MachineFiles.text("/etc/passwd"),
                 group: MachineFiles.text("/etc/group")),
-            caller: FileCheck.User(name: "user \(userID)", id: userID, groups: [groupID], group: "\(groupID)"),
+            caller: FileCheck.User(name: "uid \(userID)", id: userID, groups: [groupID], group: "\(groupID)"),
             isWritable: FileStatus.isWritable(directory: KeyFileCheck.existingDirectory(of: place))
         ).verdict
     }

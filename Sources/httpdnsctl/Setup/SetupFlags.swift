@@ -2,9 +2,9 @@
 
 /// Why a command line or an answer is refused, and what is allowed.
 struct SetupRefusal: Error, Equatable {
-    let reason: String
+    let reason: LocalizedText
 
-    init(_ reason: String) {
+    init(_ reason: LocalizedText) {
         self.reason = reason
     }
 }

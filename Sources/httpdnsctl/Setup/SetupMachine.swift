@@ -10,7 +10,7 @@ struct SetupMachine: Sendable {
         /// The file does not exist, and a new file can be written at the path.
         case missing
         /// The file cannot be used; the text has the remedy.
-        case fault(String)
+        case fault(LocalizedText)
     }
 
     var addresses: [InterfaceAddress] = []
@@ -42,10 +42,12 @@ struct SetupMachine: Sendable {
     }
 
     /// Returns in words which other machines reach this one at the address.
-    func clients(of address: Address) -> String { network(of: address).map { "those of \($0)" } ?? "others" }
+    func clients(of address: Address) -> LocalizedText {
+        network(of: address).map { "those of \($0)" } ?? "others"
+    }
 
     /// Why other machines cannot query at the address, and what to name instead; nil if they can.
-    func fault(ofLAN address: Address) -> String? {
+    func fault(ofLAN address: Address) -> LocalizedText? {
         if let mapped = address.mapped { return "\(address) is an IPv4 address in IPv6 form; write \(mapped)" }
         if address.isLinkLocal6 {
             return "\(address) is link-local, and settings cannot name its interface; name another address here"

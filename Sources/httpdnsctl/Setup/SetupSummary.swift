@@ -5,26 +5,34 @@ import DNSWire
 
 struct SetupSummary {
     /// The rows, each with label and value.
-    let rows: [[String]]
+    let rows: [[LocalizedText]]
 
-    init(_ answers: SetupAnswers, former: String?, leftOut: [String]) {
+    init(_ answers: SetupAnswers, former: String?, leftOut: [LocalizedText]) {
         let companies = (answers.providers ?? []).map(\.company) + [answers.service?.company].compactMap(\.self)
-        let nameservers = "the network's nameservers"
-        var rows =
+        let nameservers: LocalizedText = "the network's nameservers"
+        var rows: [[LocalizedText]] =
             companies.isEmpty
             ? [["names go to", "\(nameservers) only"]]
             : [
-                ["names go to", companies.withoutRepetition.joined(separator: ", ")], ["last resort", nameservers],
+                [
+                    "names go to",
+                    LocalizedText(list: companies.withoutRepetition.map(LocalizedText.init(translating:))),
+                ],
+                ["last resort", nameservers],
             ]
         let blocks = (answers.providers ?? []).map(\.blocks)
         if blocks.contains(true), blocks.contains(false) || answers.service != nil {
-            let note = "what one provider blocks, others resolve: choose only those that block, or none of them"
+            let note: LocalizedText =
+                "what one provider blocks, others resolve: choose only those that block, or none of them"
             rows.append(["note", note])
         }
         if let service = answers.service {
-            let id = answers.accountID.map { ", id \($0)" } ?? ""
-            let file = answers.shownKeyFile.map { ", key in \($0)\(answers.key == nil ? "" : " (new)")" } ?? ""
-            rows.append(["account", service.name + id + file])
+            let id: LocalizedText? = answers.accountID.map { "id \($0)" }
+            let file: LocalizedText? = answers.shownKeyFile.map {
+                answers.key == nil ? "key in \($0)" : "key in \($0) (new)"
+            }
+            let facts = [LocalizedText(verbatim: service.name), id, file].compactMap(\.self)
+            rows.append(["account", LocalizedText(list: facts)])
         }
         let listen = (answers.lan ?? []).map(\.listen.description).joined(separator: ", ")
         let networks = answers.networks.map(\.description).joined(separator: ", ")

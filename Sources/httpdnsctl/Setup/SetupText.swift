@@ -21,7 +21,7 @@ extension SetupAnswers {
             _ = try Settings.parse(bytes: Array(FormerSettings.none.added(to: new).text.utf8), file: "settings")
             return former.added(to: new)
         } catch {
-            throw SetupRefusal(error.complaints.map(\.text).joined(separator: "\n"))
+            throw SetupRefusal(LocalizedText(verbatim: error.complaints.map(\.text).joined(separator: "\n")))
         }
     }
 
@@ -76,7 +76,7 @@ extension SetupAnswers {
         var addresses = "addresses = \(array(provider.addresses))\n"
         if case .address = provider.url.host { addresses = "" }
         return """
-            # \(chosen.description)
+            # \(chosen.description.english)
             [[provider]]
             name = \(tomlString(provider.name))
             dialect = \(tomlString(provider.dialect.rawValue))

@@ -60,15 +60,4 @@ enum KeptRecord {
             + "restore by hand the files listed in it, then remove it; the former nameservers are in "
             + SystemPaths.formerNameservers
     }
-
-    /// Returns advice for a file that cannot be written, or an empty string.
-    static func remedy(_ error: SystemError, _ path: String) -> String {
-        if error.isReadOnly { return "\nits file system is read-only; nothing can be changed there" }
-        if error.isPermissionDenied, !MachineFiles.exists(path) {
-            return
-                "\nthe directory \(path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }) is not writable"
-        }
-        if error.isPermissionDenied { return "\nis it immutable? see: lsattr \(path); then: chattr -i \(path)" }
-        return ""
-    }
 }

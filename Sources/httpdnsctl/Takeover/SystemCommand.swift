@@ -158,7 +158,7 @@ struct SystemCommand {
                 try SystemFiles.put(path.ours, at: path.path, isWrittenOver: path.isWrittenOver)
                 return nil
             } catch {
-                return "can't write \(path.path): \(error)\(KeptRecord.remedy(error, path.path))"
+                return "can't write \(path.path): \(error)\(WriteRemedy.line(error, path.path))"
             }
         }
     }
@@ -271,7 +271,7 @@ extension SystemCommand {
             }
             return .whole
         } catch {
-            let remedy = if case .put(let path, _, _) = step { KeptRecord.remedy(error, path) } else { "" }
+            let remedy = if case .put(let path, _, _) = step { WriteRemedy.line(error, path) } else { "" }
             complain("can't \(step.words): \(error)\(remedy)")
             return .unfinished
         }

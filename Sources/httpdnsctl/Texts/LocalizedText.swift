@@ -4,7 +4,7 @@
 /// "no route to \(address)" has the template "no route to %1". A value that is itself a `LocalizedText` is translated,
 /// every other one is shown as it is.
 struct LocalizedText: Equatable, Sendable, ExpressibleByStringInterpolation {
-    fileprivate enum Argument: Equatable, Sendable {
+    fileprivate enum Argument: Sendable {
         case verbatim(String)
         case text(LocalizedText)
         case list([LocalizedText])
@@ -36,6 +36,11 @@ struct LocalizedText: Equatable, Sendable, ExpressibleByStringInterpolation {
         self.init(template: "%1", [.verbatim(text)])
     }
 
+    /// - Parameter name: a value of a table, such as a country: its English text is its template.
+    init(translating name: String) {
+        self.init(stringLiteral: name)
+    }
+
     /// - Parameter list: is joined with the comma of the language.
     init(list: [LocalizedText]) {
         self.init(template: "%1", [.list(list)])
@@ -53,6 +58,8 @@ struct LocalizedText: Equatable, Sendable, ExpressibleByStringInterpolation {
         self.template = template
         self.arguments = arguments
     }
+
+    static func == (one: LocalizedText, other: LocalizedText) -> Bool { one.english == other.english }
 
     /// The text in JSON, in logs, and in commands without translation.
     var english: String { text(in: .english) }
@@ -107,6 +114,14 @@ struct LocalizedText: Equatable, Sendable, ExpressibleByStringInterpolation {
             arguments.append(argument)
             template += "%\(arguments.count)"
         }
+    }
+}
+
+extension LocalizedText: Encodable {
+    /// Reports in JSON are English.
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(english)
     }
 }
 

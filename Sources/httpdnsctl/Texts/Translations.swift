@@ -2,7 +2,7 @@
 
 enum Translations {
     /// English templates of `LocalizedText`, each with the Chinese one.
-    static let pairs = [chineseOfDoctor].flatMap(read)
+    static let pairs = [chineseOfDoctor, chineseOfSetup].flatMap(read)
 
     static let chinese = Dictionary(pairs.map { ($0.english, $0.chinese) }) { first, _ in first }
 

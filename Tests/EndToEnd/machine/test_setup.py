@@ -5,6 +5,7 @@ import base64
 import json
 import subprocess
 
+import chinese
 import paths
 from cases import LAB_WWW, Case
 from certificates import Authority
@@ -61,8 +62,8 @@ class Machine(Case):
     def run_setup(self, *words, prefix=()):
         return self.place.run(*prefix, *self.command("setup", *words))
 
-    def ask(self, *words):
-        typist = Typist(*self.place.prefix, *self.command("setup", *words))
+    def ask(self, *words, environment=None):
+        typist = Typist(*self.place.prefix, *self.command("setup", *words), environment=environment)
         self.addCleanup(typist.close)
         return typist
 
@@ -193,6 +194,32 @@ class Asked(Machine):
         self.server.stop()
         self.start()
         self.assertIn("127.0.0.1:53", self.server.log)
+
+    def test_in_chinese_no_english_sentence_is_left(self):
+        self.install()
+        typist = self.ask(environment=chinese.ENVIRONMENT)
+        typist.answer("1. 哪些公司", "99")
+        typist.wait_for("输入的是 99；可选范围：1 至 ")
+        typist.answer("请回答，例如 1 3", "none")
+        typist.answer("2. 您有 HTTPDNS 厂商的账号吗", "是")
+        typist.answer("服务：", "8")
+        typist.answer("账号 ID：", "100")
+        typist.answer("密钥文件 [/etc/httpdnsd/baidu.key]：", "")
+        typist.answer("（输入时不显示）：", KEY)
+        typist.answer("3. 哪些机器", "2")
+        typist.answer("4. 现在就让", "否")
+        summary = typist.wait_for("写入该文件吗？ [是]：").splitlines()
+        rows = summary[summary.index(FILE) + 1:-1]
+        starts = {chinese.columns(line[:line.rindex("  ") + 2]) for line in rows}
+        self.assertEqual((5, 1), (len(rows), len(starts)), rows)
+        typist.type("是\n")
+        self.assertEqual(0, typist.end(), typist.shown)
+        self.assertEqual([], chinese.english(typist.shown), typist.shown)
+        for line in typist.shown.splitlines():
+            self.assertLessEqual(chinese.columns(line), 100, line)
+        for part in (f"已写入 {FILE}", "配置已重新加载；以下各项需要重启才能生效：server.listen", "接下来请运行："):
+            self.assertIn(part, typist.shown)
+        self.assertTrue(self.place.read(FILE).isascii())
 
     def test_an_end_before_the_end_writes_nothing(self):
         for key in ("\x03", "\x04"):
@@ -504,7 +531,7 @@ class Meanwhile(Machine):
         flags = ("--output", "/etc/own/file.toml", *ACCOUNT[:-2], "--key-file", "/etc/own/a.key")
         refused = self.run_setup(*flags, prefix=nobody)
         self.assertEqual(3, refused.returncode)
-        self.assertIn("httpdnsd can't read a key that user 65534 writes; run setup with sudo", refused.stderr)
+        self.assertIn("httpdnsd can't read a key that uid 65534 writes; run setup with sudo", refused.stderr)
         self.place.write("/etc/own/file.toml", "# root's\n")
         refused = self.run_setup("--output", "/etc/own/file.toml", "--replace", *FLAGS[:-2], prefix=nobody)
         self.assertEqual(1, refused.returncode)

@@ -1,8 +1,10 @@
 // The result of `setup`: the written files, the daemon's reaction, and the next steps of the operator.
 
-package struct SetupReport: Report, Codable, Equatable {
+import Control
+
+struct SetupReport: DataReport, Equatable {
     /// The reaction of the daemon at the control socket.
-    package enum Daemon: String, Codable, Sendable {
+    enum Daemon: String, Encodable, Sendable {
         case absent
         /// The daemon runs with another settings file.
         case readsAnotherFile = "reads-another-file"
@@ -14,32 +16,32 @@ package struct SetupReport: Report, Codable, Equatable {
     }
 
     /// The path of the file; all paths are absolute.
-    package let path: String
+    let path: String
     /// The path at which the former file is kept; nil if there was none.
-    package let former: String?
+    let former: String?
     /// Lines of the former file that the new one does not have, with their keys.
-    package var leftOut: [String] = []
+    var leftOut: [LocalizedText] = []
     /// The key file that was written; nil if none was.
-    package var keyFile: String?
+    var keyFile: String?
     /// The text of the file, which was not written; nil unless in a dry run.
-    package var settings: String?
-    package var isTakeOverAsked = false
-    package var daemon = Daemon.absent
+    var settings: String?
+    var isTakeOverAsked = false
+    var daemon = Daemon.absent
     /// The settings file of a daemon that reads another one.
-    package var daemonFile: String?
+    var daemonFile: String?
     /// Changed settings that take effect only after a restart.
-    package var needRestart: [String] = []
+    var needRestart: [String] = []
     /// Why the daemon refuses the settings, or to read them.
-    package var findings: [String] = []
+    var findings: [String] = []
     /// The next commands, in their order.
-    package var next: [String] = []
+    var next: [String] = []
 
-    package init(path: String, former: String?) {
+    init(path: String, former: String?) {
         self.path = path
         self.former = former
     }
 
-    package enum CodingKeys: String, CodingKey {
+    enum CodingKeys: String, CodingKey {
         case path, former, settings, daemon, findings, next
         case leftOut = "left_out"
         case keyFile = "key_file"
@@ -49,12 +51,12 @@ package struct SetupReport: Report, Codable, Equatable {
     }
 
     /// Whether the take-over follows: names would not resolve by these settings otherwise.
-    package var takesOver: Bool { isTakeOverAsked && daemon == .reloaded }
+    var takesOver: Bool { isTakeOverAsked && daemon == .reloaded }
 
     /// Sets the next commands.
     ///
     /// - Parameter isStandardFile: true if the service reads this file.
-    package mutating func setNext(isStandardFile: Bool) {
+    mutating func setNext(isStandardFile: Bool) {
         let use = takesOver ? [] : ["sudo httpdnsctl system use"]
         let path = shellWord(path)
         let start = { (verb: String) in
@@ -71,45 +73,59 @@ package struct SetupReport: Report, Codable, Equatable {
         }
     }
 
-    /// The next commands as text; empty if there are none. Not part of the text above, because a take-over comes in
-    /// between.
-    package var nextText: String {
-        next.isEmpty ? "" : SetupReport.shown(["Next:"] + next.map { "    \($0)" })
+    /// The next commands as text; empty if there are none. Not part of the text, because a take-over comes in between.
+    func nextText(in language: Language) -> String {
+        next.isEmpty ? "" : SetupReport.shown(["Next:"] + next.map(SetupReport.indented), language)
     }
 
     /// The left-out lines as text; empty if the new file has all lines.
-    package var leftOutText: String { SetupReport.shown(leftOutLines) }
+    func leftOutText(in language: Language) -> String { SetupReport.shown(leftOutLines, language) }
 
-    private var leftOutLines: [String] {
+    private var leftOutLines: [LocalizedText] {
         leftOut.isEmpty ? [] : ["left out of the former file:"] + leftOut.map { "    \($0)" }
     }
 
-    package var text: String {
-        var lines = ["wrote \(path)"]
+    private static func indented(_ command: String) -> LocalizedText { LocalizedText(verbatim: "    \(command)") }
+
+    /// The text for people; ends with a newline.
+    func text(in language: Language) -> String {
+        var lines: [LocalizedText] = ["wrote \(path)"]
         if let former { lines.append("kept the former file as \(former)") }
         lines += leftOutLines
         if let keyFile { lines.append("wrote the key to \(keyFile)") }
-        switch daemon {
-        case .absent: lines.append("no daemon answers now")
-        case .readsAnotherFile:
-            lines.append("the running daemon reads \(daemonFile ?? "another file"), and not this one")
-            lines.append("stop that daemon before you start one with this file")
-        case .reloaded: lines.append(ReloadReport(needRestart: needRestart).sentence)
-        case .doesNotReload:
-            lines += findings
-            lines.append("the running daemon has not read this file yet")
-        case .refuses:
-            lines += findings
-            lines.append("the running daemon refuses this file, and continues with its former settings")
-            lines.append("correct this file before the next restart, or put the former one back")
-        }
+        lines += daemonLines
         if isTakeOverAsked, !takesOver {
             lines.append("nothing was taken over; the resolver of this machine is unchanged")
         }
-        return SetupReport.shown(lines)
+        return SetupReport.shown(lines, language)
     }
 
-    private static func shown(_ lines: [String]) -> String {
-        lines.map { $0.shown(maxBytes: SystemWorkReport.maxLineBytes) + "\n" }.joined()
+    private var daemonLines: [LocalizedText] {
+        let reasons = findings.map(LocalizedText.init(verbatim:))
+        switch daemon {
+        case .absent: return ["no daemon answers now"]
+        case .readsAnotherFile:
+            return [
+                daemonFile.map { "the running daemon reads \($0), and not this one" }
+                    ?? "the running daemon reads another file, and not this one",
+                "stop that daemon before you start one with this file",
+            ]
+        case .reloaded:
+            return [
+                needRestart.isEmpty
+                    ? "settings reloaded"
+                    : "settings reloaded; a restart is needed for \(needRestart.joined(separator: ", "))"
+            ]
+        case .doesNotReload: return reasons + ["the running daemon has not read this file yet"]
+        case .refuses:
+            return reasons + [
+                "the running daemon refuses this file, and continues with its former settings",
+                "correct this file before the next restart, or put the former one back",
+            ]
+        }
+    }
+
+    private static func shown(_ lines: [LocalizedText], _ language: Language) -> String {
+        lines.map { $0.text(in: language).shown(maxBytes: SystemWorkReport.maxLineBytes) + "\n" }.joined()
     }
 }

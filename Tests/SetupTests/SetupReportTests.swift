@@ -3,6 +3,8 @@
 import Control
 import Testing
 
+@testable import httpdnsctl
+
 @Suite("The report of setup")
 struct SetupReportTests {
     private func report(_ daemon: SetupReport.Daemon, former: String? = nil, needRestart: [String] = []) -> SetupReport
@@ -50,7 +52,7 @@ struct SetupReportTests {
         report.findings = ["a finding"]
         report.keyFile = "/etc/httpdnsd/baidu.key"
         #expect(
-            report.rendered(asJSON: false) == """
+            report.text(in: .english) == """
                 wrote /etc/httpdnsd/httpdnsd.toml
                 kept the former file as /etc/httpdnsd/httpdnsd.toml.old-1
                 wrote the key to /etc/httpdnsd/baidu.key
@@ -60,7 +62,7 @@ struct SetupReportTests {
 
                 """)
         #expect(
-            report.rendered(asJSON: true) == """
+            report.jsonLine == """
                 {"daemon":"refuses","findings":["a finding"],"former":"/etc/httpdnsd/httpdnsd.toml.old-1",\
                 "key_file":"/etc/httpdnsd/baidu.key","left_out":[],"need_restart":[],"next":[],\
                 "path":"/etc/httpdnsd/httpdnsd.toml","take_over_asked":false}
@@ -68,12 +70,30 @@ struct SetupReportTests {
                 """)
     }
 
+    @Test("the text is Chinese in a Chinese locale, and JSON is English")
+    func chinese() {
+        var report = report(.reloaded, former: "/f.old-1", needRestart: ["server.listen"])
+        report.leftOut = ["lines \(3) to \(7): \("table \("view")" as LocalizedText)"]
+        report.next = ["sudo httpdnsctl doctor"]
+        #expect(
+            report.text(in: .chinese) == """
+                已写入 /etc/httpdnsd/httpdnsd.toml
+                原文件已保存为 /f.old-1
+                原文件中没有保留的部分：
+                    第 3 至 7 行：表 view
+                配置已重新加载；以下各项需要重启才能生效：server.listen
+
+                """)
+        #expect(report.nextText(in: .chinese) == "接下来请运行：\n    sudo httpdnsctl doctor\n")
+        #expect(report.jsonLine.contains("\"left_out\":[\"lines 3 to 7: table view\"]"))
+    }
+
     @Test("a refusal that is not about the file does not blame it")
     func forbidden() {
         var report = report(.doesNotReload)
         report.findings = ["reload is for root"]
         #expect(
-            report.rendered(asJSON: false) == """
+            report.text(in: .english) == """
                 wrote /etc/httpdnsd/httpdnsd.toml
                 reload is for root
                 the running daemon has not read this file yet
@@ -91,12 +111,12 @@ struct SetupReportTests {
             #expect(!report.takesOver)
             report.isTakeOverAsked = true
             #expect(report.takesOver == isTaken)
-            #expect(report.rendered(asJSON: false).contains("nothing was taken over") != isTaken)
+            #expect(report.text(in: .english).contains("nothing was taken over") != isTaken)
         }
         var other = report(.readsAnotherFile)
         other.daemonFile = "/srv/other.toml"
         #expect(
-            other.rendered(asJSON: false) == """
+            other.text(in: .english) == """
                 wrote /etc/httpdnsd/httpdnsd.toml
                 the running daemon reads /srv/other.toml, and not this one
                 stop that daemon before you start one with this file
@@ -107,9 +127,9 @@ struct SetupReportTests {
     @Test("the next commands are a text of their own")
     func nextText() {
         var report = report(.reloaded)
-        #expect(report.nextText.isEmpty)
+        #expect(report.nextText(in: .english).isEmpty)
         report.next = ["one", "two"]
-        #expect(report.nextText == "Next:\n    one\n    two\n")
+        #expect(report.nextText(in: .english) == "Next:\n    one\n    two\n")
     }
 
     @Test("the daemon's answers to a reload are understood")
