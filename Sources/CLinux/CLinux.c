@@ -93,6 +93,33 @@ int clinux_exchange(const char *one, const char *other) {
     return renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE);
 }
 
+long clinux_send_local(
+    int socket, const void *address, unsigned int address_length, const void *bytes, size_t byte_count,
+    const int *descriptors, int count) {
+    // The union aligns the buffer as cmsg(3) demands.
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(clinux_max_passed * sizeof(int))];
+    } control = {0};
+    if (count < 0 || count > clinux_max_passed) {
+        errno = EINVAL;
+        return -1;
+    }
+    struct iovec vector = {.iov_base = (void *)bytes, .iov_len = byte_count};
+    struct msghdr message = {
+        .msg_name = (void *)address, .msg_namelen = address_length, .msg_iov = &vector, .msg_iovlen = 1};
+    if (count > 0) {
+        message.msg_control = &control;
+        message.msg_controllen = CMSG_SPACE((size_t)count * sizeof(int));
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
+        memcpy(CMSG_DATA(header), descriptors, (size_t)count * sizeof(int));
+    }
+    return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 int clinux_name_this_thread(const char *name) {
     return pthread_setname_np(pthread_self(), name);
 }

@@ -56,5 +56,6 @@ struct StreamFramingTests {
         _ = reader.append(Array([0, 3, 1, 2, 3][..<count]).span)
         #expect(reader.nextMessage() == nil)
         #expect(reader.hasPartialFrame)
+        #expect(reader.missingBytes == (count == 1 ? 1 : 5 - count))
     }
 }

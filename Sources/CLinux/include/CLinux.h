@@ -8,6 +8,7 @@
 #include "CNetlink.h"
 #include "CPrivileges.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -51,6 +52,17 @@ int clinux_clock_is_synchronised(void);
 /// Exchanges two entries of directories in one step, of any kind: renameat2 with RENAME_EXCHANGE (GNU only). EINVAL if
 /// the file system can't.
 int clinux_exchange(const char *_Nonnull one, const char *_Nonnull other);
+
+/// The most descriptors of one message (SCM_MAX_FD of the kernel).
+enum { clinux_max_passed = 253 };
+
+/// Sends a datagram to a UNIX socket, with copies of `count` descriptors, at most `clinux_max_passed` (SCM_RIGHTS,
+/// unix(7)). Does not block. Returns the bytes sent, or -1 with errno.
+///
+/// - Parameter address: a struct sockaddr_un of `address_length` bytes.
+long clinux_send_local(
+    int socket, const void *_Nonnull address, unsigned int address_length, const void *_Nonnull bytes,
+    size_t byte_count, const int *_Nullable descriptors, int count);
 
 /// Names the calling thread (GNU only); at most 15 bytes. Returns 0 or an error number.
 int clinux_name_this_thread(const char *_Nonnull name);

@@ -43,6 +43,11 @@ package struct FrameReader: Sendable {
     /// True if `nextMessage` returns a message.
     package var hasWholeMessage: Bool { lengthOfNext.map { pendingBytes >= StreamFraming.lengthBytes + $0 } ?? false }
 
+    /// Bytes to be read until the next length or message is whole; never 0 after `nextMessage` returned nil.
+    package var missingBytes: Int {
+        (lengthOfNext.map { StreamFraming.lengthBytes + $0 } ?? StreamFraming.lengthBytes) - pendingBytes
+    }
+
     /// Appends bytes while there is room, and returns how many.
     package mutating func append(_ bytes: Span<UInt8>) -> Int {
         let count = min(bytes.count, freeBytes)

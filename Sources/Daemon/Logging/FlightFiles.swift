@@ -53,8 +53,12 @@ final class FlightFiles {
     deinit {
         RecordFile.writeNothingOnCrash()
         // A thread that is left behind still reads the records.
-        if writer?.join(within: FlightFiles.patience) == false { _ = unsafe Unmanaged.passRetained(records) }
+        if !finish() { _ = unsafe Unmanaged.passRetained(records) }
     }
+
+    /// Waits until a file that has begun is whole. Returns false if its thread is blocked.
+    @discardableResult
+    func finish() -> Bool { writer?.join(within: FlightFiles.patience) ?? true }
 
     /// - Parameter directory: an absolute path; nil disables writing.
     func setDirectory(_ directory: String?) {

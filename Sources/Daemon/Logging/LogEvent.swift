@@ -92,6 +92,26 @@ extension LogEvent {
             ])
     }
 
+    /// Sockets that the former process left to the service manager.
+    ///
+    /// - Parameter closed: addresses that the settings do not name any more.
+    static func socketsTakenOver(
+        addresses: [SocketAddress], connections: Int, closed: [SocketAddress], unusable: Int
+    ) -> LogEvent {
+        let parts = [
+            "sockets of the former process: \(list(addresses)) and \(connections) TCP connections in use",
+            closed.isEmpty ? nil : "\(list(closed)) closed, because the settings do not name it",
+            unusable == 0 ? nil : "\(unusable) unusable ones closed",
+        ]
+        return LogEvent(
+            unusable == 0 ? .info : .warning, "sockets-taken-over", .written,
+            parts.compactMap(\.self).joined(separator: "; "),
+            [
+                "listen": .list(addresses.map(\.description)), "connections": .number(connections),
+                "closed": .list(closed.map(\.description)), "unusable": .number(unusable),
+            ])
+    }
+
     static func addressLeftOut(_ failure: String) -> LogEvent {
         LogEvent(.warning, "address-left-out", .counted, failure)
     }

@@ -17,6 +17,8 @@ final class Daemon {
     let reload: Reload
     let signals: SignalWatch
     let ports: PortBinding
+    /// Connections of the former process; empty once they are served.
+    var adopted: [(peer: SocketAddress, socket: StreamSocket)]
     var listening: ListenAddressWatch
     let flight: FlightRecording
     let resolving: ResolvingLoop
@@ -44,6 +46,7 @@ final class Daemon {
     ) throws(StartFailure) {
         start = DaemonStart(options: options, rights: rights)
         (self.log, ports, listening) = (log, listeners.ports, ListenAddressWatch(listeners.ports.addresses))
+        adopted = listeners.connections
         do {
             SignalWatch.ignoreBrokenPipes()
             // Stop signals keep their default action during startup, which may hang.
@@ -66,7 +69,7 @@ final class Daemon {
             let records = FlightRecords(servingThreads: listeners.threads)
             flight = try FlightRecording(records, settings.log, loop: loop, outbox: outbox)
             let mailbox = try Mailbox<Notice>(capacity: ResolvingLoop.mailboxCapacity)
-            let streams = try StreamServer(
+            let streams = StreamServer(
                 listeners: ports.listeners, loop: loop, access: access, fastPath: makeFastPath(),
                 ring: records.ofMainThread, maxConnections: DescriptorBudget.current.clientConnections)
             resolving = try ResolvingLoop(
@@ -89,7 +92,9 @@ final class Daemon {
             notifier = Notifier(loop, resolving.upstreams, outbox)
             portalCheck = PortalCheck(resolving.upstreams, outbox, network)
             threads = ServingThreads(ports.datagrams, records: records, mailbox: mailbox, makeFastPath: makeFastPath)
-            supervision = notice.map { [threads] notice in Supervision(notice, threads, now: Clock.now()) }
+            supervision = notice.map { [threads, ports] notice in
+                Supervision(notice, threads, descriptorsToKeep: ports.descriptorsToKeep, now: Clock.now())
+            }
         } catch {
             throw StartFailure(error)
         }

@@ -9,8 +9,13 @@ import Settings
 import Upstreams
 
 extension Daemon {
-    /// Longest wait for pending answers at shutdown: enough for a working upstream.
-    private static let lastAnswers: Duration = .milliseconds(500)
+    /// Longest wait at shutdown until no client waits, while queries are still answered: enough for a working upstream.
+    private static let quietPatience: Duration = .milliseconds(450)
+    /// Longest wait for the last answers after that. The kernel queues queries meanwhile, and until the next process is
+    /// ready: some 500 on each UDP socket with the usual limit (net.core.rmem_max).
+    private static let lastAnswers: Duration = .milliseconds(50)
+    /// Longest wait for the cache to be loaded, if queries wait in sockets of the former process.
+    private static let loadPatience: Duration = .milliseconds(100)
     /// Longest wait for the store at startup. Shorter than TimeoutStartSec of the unit.
     private static let rulesPatience: Duration = .seconds(3)
     /// Longest wait for the flushes of the fleet: Redis answers within a millisecond.
@@ -31,10 +36,12 @@ extension Daemon {
         listening.news(routeChanges: networkChanges?.network.routeChanges ?? 0).forEach { log($0) }
         try awaitAddedRules()
         try awaitFlushes()
+        try awaitEntries()
         dispatch(now: Clock.now())
         // From here on queries are received, and a stop answers them first.
         try signals.add(StopSignal.all)
         try threads.start()
+        try resolving.streams.start(adopting: exchange(&adopted, with: []))
         log(
             .ready(
                 listen: ports.places, threads: threads.count,
@@ -62,8 +69,10 @@ extension Daemon {
         log.end(now: Clock.now())
         log(.stopping(signal: stopSignal ?? ""))
         supervision?.stopping()
-        threads.stop()
-        try answerTheRest()
+        try serve(until: Clock.now() + Daemon.quietPatience) { [resolving, threads] in
+            resolving.questionsOpen(with: threads.tally) == 0
+        }
+        try handOver()
         timetable = Timetable([])
         operators.close()
         resolving.upstreams.providers.stop(now: Clock.now())
@@ -71,6 +80,7 @@ extension Daemon {
         resolving.upstreams.billing.save()
         dispatch(now: Clock.now())
         resolving.store?.stop()
+        flight.files.finish()
         log(.stopped)
     }
 
@@ -101,13 +111,35 @@ extension Daemon {
         resolving.send(now: Clock.now())
     }
 
-    /// Answers the queries received so far. Later ones wait for the next process if the service manager holds the
-    /// sockets.
-    private func answerTheRest() throws(SystemError) {
-        let end = Clock.now() + Daemon.lastAnswers
-        while resolving.questionsOpen(with: threads.tally) > 0, Clock.now() < end {
+    /// Answers what was received, and leaves the rest and the connections to the next process. A datagram that is read
+    /// is answered: the threads have ended before this waits. Sockets are closed only with the process, after the
+    /// service manager has copies.
+    private func handOver() throws(SystemError) {
+        threads.stop()
+        resolving.streams.finish(now: Clock.now())
+        try serve(until: Clock.now() + Daemon.lastAnswers) { [resolving, threads] in
+            resolving.questionsOpen(with: threads.tally) == 0 && resolving.streams.isFinished
+        }
+        resolving.refuseWaiting(now: Clock.now())
+        supervision?.keep(connections: resolving.streams.descriptorsToKeep)
+    }
+
+    /// Runs the loop until the condition holds, at most until `end`.
+    private func serve(until end: Instant, _ isDone: () -> Bool) throws(SystemError) {
+        while !isDone(), Clock.now() < end {
             try resolving.loop.turn(until: min(end, timetable.nextDeadline ?? end))
             turn(lateBy: .zero, now: Clock.now())
+        }
+    }
+
+    /// Waits for the store's entries while queries wait in sockets of the former process: the first of them then find
+    /// the cache of the last process. Without such queries an early start is worth more.
+    private func awaitEntries() throws(SystemError) {
+        guard ports.areReused || ports.areHandedOver, let store = resolving.store else { return }
+        let end = Clock.now() + Daemon.loadPatience
+        while !store.hasLoaded, Clock.now() < end {
+            try resolving.loop.turn(until: end)
+            dispatch(now: Clock.now())
         }
     }
 

@@ -503,6 +503,15 @@ final class ResolvingLoop: TimedPart {
         handle(.network(.changed(network)), now: now)
     }
 
+    // MARK: end
+
+    /// Answers waiting clients with SERVFAIL, so that they ask the next process at once and not after their time-out.
+    func refuseWaiting(now: Instant) {
+        takeQuestions(now: now)
+        for (waiter, client) in clients.all where clients.take(waiter) != nil { fail(client, .notReady, now: now) }
+        sendReplies()
+    }
+
     // MARK: views
 
     /// Sum over all threads.

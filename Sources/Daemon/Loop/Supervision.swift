@@ -10,17 +10,21 @@ final class Supervision: TimedPart {
     let timer = PartTimer()
     private let notice: ServiceNotice
     private let threads: ServingThreads
+    /// Descriptors of sockets that the next process gets.
+    private let descriptorsToKeep: [Int32]
     /// When the manager gets signs of life; nil: it expects none.
     private var watchdog: Watchdog? { didSet { timer.changed() } }
     /// The start is over: until then, the manager is told of no reload.
     private var isReady = false
-    /// A message that the manager had no room for, and the time of the retry.
-    private var unheard: (news: ServiceNotice.News, next: Instant)? { didSet { timer.changed() } }
+    /// Messages that the manager had no room for, and the time of the retry.
+    private var unheard: (news: [ServiceNotice.News], next: Instant)? { didSet { timer.changed() } }
 
     /// The manager empties its queue as soon as it runs.
     private static let retryPause: Duration = .milliseconds(100)
 
-    init(_ notice: ServiceNotice, _ threads: ServingThreads, now: Instant) {
+    /// - Parameter descriptorsToKeep: open as long as this object.
+    init(_ notice: ServiceNotice, _ threads: ServingThreads, descriptorsToKeep: [Int32], now: Instant) {
+        self.descriptorsToKeep = descriptorsToKeep
         self.notice = notice
         self.threads = threads
         watchdog = notice.watchdogInterval.map { Watchdog(interval: $0, now: now) }
@@ -35,19 +39,26 @@ final class Supervision: TimedPart {
         threads.checkLiveness()
     }
 
-    /// Reports that every socket serves.
+    /// Reports that every socket serves. The manager gets the sockets now and not at the end, so that they outlive a
+    /// crash, too; what it has is what is bound, because no socket is bound or closed later. It closes them when the
+    /// service has ended for good, so that queries are refused then. Its copies of connections, which are served now,
+    /// would keep them open after their end.
     func ready(_ places: [String], _ providers: [Provider], now: Instant) {
         isReady = true
         let names = providers.map(\.name)
         let line = "serving on \(places.joined(separator: ", ")) from \(names.joined(separator: ", "))"
-        insist(on: .ready(line), now: now)
+        insist(on: [.forget(.connection), .keep(descriptorsToKeep, .bound), .ready(line)], now: now)
     }
 
-    /// Repeats a message that was not delivered: without it the manager would kill the daemon, or show it as
+    /// Repeats messages that were not delivered: without them the manager would kill the daemon, or show it as
     /// reloading for ever.
-    private func insist(on news: ServiceNotice.News, now: Instant) {
-        unheard = notice.tell(news) ? nil : (news, now + Supervision.retryPause)
+    private func insist(on news: [ServiceNotice.News], now: Instant) {
+        let rest = Array(news.drop { notice.tell($0) })
+        unheard = rest.isEmpty ? nil : (rest, now + Supervision.retryPause)
     }
+
+    /// Leaves clients' connections to the next process.
+    func keep(connections: [Int32]) { notice.tell(.keep(connections, .connection)) }
 
     /// Reports a reload; `ready` follows, whatever its result.
     func reloading() {

@@ -3,34 +3,71 @@
 
 import DNSWire
 import LinuxIO
+import Serving
 import Settings
 
 struct BoundListeners {
     let ports: PortBinding
+    /// Clients' connections that the former process left.
+    let connections: [(peer: SocketAddress, socket: StreamSocket)]
     /// Listener of metrics and status page; nil if not configured.
     let pages: Listener?
     /// Number of serving threads.
     let threads: Int
 
-    /// - Parameter inherited: sockets from the service manager; if there are any, they replace the configured
-    ///   addresses.
+    /// How long the service manager may take to close sockets that it was told to forget.
+    private static let closingPatience: Duration = .seconds(1)
+    private static let retryPause: Duration = .milliseconds(5)
+
+    /// - Parameters:
+    ///   - inherited: sockets from the service manager. If .socket units passed some, these replace the configured
+    ///     addresses; else those that the former process left serve them.
+    ///   - notice: the service manager is told to close the kept sockets that are not used.
     /// - Throws: `StartFailure` with a message for the operator.
-    init(_ settings: Settings, _ options: Options, _ inherited: InheritedSockets) throws(StartFailure) {
+    init(
+        _ settings: Settings, _ options: Options, _ inherited: inout InheritedSockets, _ notice: ServiceNotice?,
+        _ log: Log
+    ) throws(StartFailure) {
         threads = settings.server.threads == 0 ? Machine.coreCount : settings.server.threads
-        ports =
-            inherited.isEmpty
-            ? try BoundListeners.bind(settings, options, threads: threads)
-            : try PortBinding(inherited, threads: threads)
+        var kept = inherited.takeKept()
+        connections = kept.takeConnections()
+        let places = inherited.isEmpty ? options.listenPlaces(settings) : []
+        let reuse = SocketReuse(
+            places.addresses, listeners: kept.listeners.map(\.address), datagrams: kept.datagrams.map(\.address))
+        let reused = reuse.places.map { place in
+            ReusedSockets(
+                listener: place.listener.map { kept.listeners[$0].listener },
+                datagrams: place.datagrams.map { kept.datagrams[$0].socket })
+        }
+        if !kept.isEmpty || !connections.isEmpty {
+            log(
+                .socketsTakenOver(
+                    addresses: reuse.reused, connections: connections.count, closed: reuse.unused,
+                    unusable: kept.unusableCount))
+        }
+        let isClosing = !reuse.unused.isEmpty || kept.unusableCount > 0
+        if isClosing { notice?.tell(.forget(.bound)) }
+        kept.dropBound()
+        if inherited.isEmpty {
+            let end = Clock.now() + (isClosing ? BoundListeners.closingPatience : .zero)
+            ports = try BoundListeners.bind(places, threads: threads, reusing: reused, until: end)
+        } else {
+            ports = try PortBinding(inherited, threads: threads)
+        }
         pages = try settings.control.metricsListen.map(BoundListeners.openPages)
     }
 
+    /// - Parameter end: until then, an address in use may be one that the service manager is closing.
     private static func bind(
-        _ settings: Settings, _ options: Options, threads: Int
+        _ places: [ListenPlace], threads: Int, reusing reused: [ReusedSockets], until end: Instant
     ) throws(StartFailure) -> PortBinding {
-        do throws(PortBinding.Failure) {
-            return try PortBinding(options.listenPlaces(settings), threads: threads)
-        } catch {
-            throw StartFailure(error)
+        while true {
+            do throws(PortBinding.Failure) {
+                return try PortBinding(places, threads: threads, reusing: reused)
+            } catch {
+                guard error.error.isAddressInUse, Clock.now() < end else { throw StartFailure(error) }
+                try? EventLoop().turn(until: Clock.now() + retryPause)
+            }
         }
     }
 

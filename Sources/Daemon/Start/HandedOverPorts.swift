@@ -18,6 +18,7 @@ extension PortBinding {
         listeners = inherited.listeners.map { StreamListener($0.listener) }
         leftOut = []
         areHandedOver = true
+        areReused = false
     }
 
     /// Lists addresses with only one transport. Both are required, as clients retry truncated UDP answers over TCP.

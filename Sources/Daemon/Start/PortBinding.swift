@@ -6,10 +6,16 @@ import LinuxIO
 import Serving
 import Settings
 
+/// The sockets of one address that the former process left.
+struct ReusedSockets {
+    var listener: Listener?
+    var datagrams: [DatagramSocket] = []
+}
+
 struct PortBinding {
     /// The bound addresses: the port that the kernel chose replaces port 0.
     let addresses: [SocketAddress]
-    /// The datagram sockets: one array per thread, with one socket per address.
+    /// The datagram sockets: one array per thread, with one socket or more per address.
     let datagrams: [[DatagramSocket]]
     let listeners: [StreamListener]
     /// Failures to bind addresses that this machine does not have: loopback addresses, or those of a family.
@@ -17,6 +23,9 @@ struct PortBinding {
     /// The sockets were passed in by the service manager, instead of the addresses of the settings and the command
     /// line.
     let areHandedOver: Bool
+
+    /// The former process has left some of the sockets, and queries in them.
+    let areReused: Bool
 
     struct Failure: Error, CustomStringConvertible {
         /// "127.0.0.1:53 (udp)"
@@ -48,18 +57,28 @@ struct PortBinding {
     ///     A loopback address that the machine does not have is left out if another place can be bound: the defaults
     ///     name both families, and many machines have IPv4 alone. Other addresses are bound before an interface has
     ///     them, because DHCP may come after the start.
-    init(_ places: [ListenPlace], threads: Int) throws(Failure) {
+    ///   - reused: sockets of the former process for each place; may be shorter than `places`. They stay as they are,
+    ///     and threads share out more datagram sockets than threads.
+    init(_ places: [ListenPlace], threads: Int, reusing reused: [ReusedSockets] = []) throws(Failure) {
         var addresses: [SocketAddress] = []
         var listeners: [StreamListener] = []
+        var sockets: [[DatagramSocket]] = []
         var leftOut: [Failure] = []
-        for place in places {
+        for (number, place) in places.enumerated() {
+            let reused = number < reused.count ? reused[number] : ReusedSockets()
             do throws(Failure) {
                 switch place {
                 case .address(let address):
-                    let (listener, bound) = try PortBinding.listen(on: address)
-                    addresses.append(bound)
-                    listeners.append(listener)
+                    let listener: Listener
+                    if let kept = reused.listener {
+                        listener = kept
+                    } else {
+                        listener = try PortBinding.listen(on: address)
+                    }
+                    addresses.append(try PortBinding.boundAddress(of: listener, at: address))
+                    listeners.append(StreamListener(listener))
                 }
+                sockets.append(reused.datagrams)
             } catch {
                 guard error.error.isAddressUnavailable else { throw error }
                 leftOut.append(error)
@@ -67,12 +86,15 @@ struct PortBinding {
         }
         if listeners.isEmpty, let failure = leftOut.first { throw failure }
         var datagrams = [[DatagramSocket]](repeating: [], count: threads)
-        for address in addresses {
-            for thread in 0..<threads {
-                let socket = try PortBinding.bind(address, .udp) { address throws(SystemError) in
-                    try DatagramSocket(serving: address, mayBeAbsent: !address.address.isLoopback)
-                }
-                datagrams[thread].append(socket)
+        for (address, reused) in zip(addresses, sockets) {
+            for number in 0..<max(threads, reused.count) {
+                let socket =
+                    number < reused.count
+                    ? reused[number]
+                    : try PortBinding.bind(address, .udp) { address throws(SystemError) in
+                        try DatagramSocket(serving: address, mayBeAbsent: !address.address.isLoopback)
+                    }
+                datagrams[number % threads].append(socket)
             }
         }
         self.addresses = addresses
@@ -80,16 +102,25 @@ struct PortBinding {
         self.listeners = listeners
         self.leftOut = leftOut
         areHandedOver = false
+        areReused = reused.contains { $0.listener != nil || !$0.datagrams.isEmpty }
+    }
+
+    /// The descriptors to be left to the next process: none if the service manager has the sockets anyway.
+    var descriptorsToKeep: [Int32] {
+        areHandedOver ? [] : listeners.map(\.descriptor) + datagrams.joined().map { $0.descriptor.raw }
     }
 
     /// A listener does not share its port, so it detects other daemons whose sockets SO_REUSEPORT would join.
-    ///
-    /// - Returns: also the bound address, with the port that the kernel chose in place of 0.
-    private static func listen(on address: SocketAddress) throws(Failure) -> (StreamListener, SocketAddress) {
+    private static func listen(on address: SocketAddress) throws(Failure) -> Listener {
         try bind(address, .tcp) { address throws(SystemError) in
-            let listener = try Listener(on: address, mayBeAbsent: !address.address.isLoopback)
-            return (StreamListener(listener), try listener.localAddress())
+            try Listener(on: address, mayBeAbsent: !address.address.isLoopback)
         }
+    }
+
+    /// Returns the address with the port that the kernel chose in place of 0.
+    private static func boundAddress(of listener: Listener, at address: SocketAddress) throws(Failure) -> SocketAddress
+    {
+        try bind(address, .tcp) { _ throws(SystemError) in try listener.localAddress() }
     }
 
     private static func bind<Bound>(

@@ -18,15 +18,21 @@ package enum Program {
         case .help: StandardStreams.writeOutput(Options.help)
         case .version: StandardStreams.writeOutput("httpdnsd \(programVersion)\n")
         case .printSchema: StandardStreams.writeOutput(Settings.schema)
-        case .check, .printEffective, .serve: return run(options)
+        case .check, .printEffective: return run(options, nil)
+        case .serve:
+            let notice = ServiceNotice()
+            let code = run(options, notice)
+            // The start has failed. Queries must be refused, instead of waiting in sockets that no process reads.
+            if code != 0 { notice?.tell(.forget(.bound)) }
+            return code
         }
         return 0
     }
 
-    private static func run(_ options: Options) -> Int32 {
+    private static func run(_ options: Options, _ notice: ServiceNotice?) -> Int32 {
         do throws(UnusableSettings) {
             let file = try SettingsFile.readIfPresent(options)
-            guard options.mode == .printEffective else { return run(file, options) }
+            guard options.mode == .printEffective else { return run(file, options, notice) }
             StandardStreams.writeOutput((file ?? .defaults).withoutPastedKeys.effectiveTOML)
             return 0
         } catch {
@@ -39,7 +45,7 @@ package enum Program {
     }
 
     /// - Parameter file: the settings of the file; nil: the file does not exist.
-    private static func run(_ file: Settings?, _ options: Options) -> Int32 {
+    private static func run(_ file: Settings?, _ options: Options, _ notice: ServiceNotice?) -> Int32 {
         let settings = file ?? .defaults
         let log = Log(settings.log)
         defer { log.finish() }
@@ -47,7 +53,7 @@ package enum Program {
             if options.mode == .check {
                 try check(settings, isFromFile: file != nil, options)
             } else {
-                try serve(settings, options, log)
+                try serve(settings, options, log, notice)
             }
             return 0
         } catch let unusable as UnusableSettings {
@@ -77,13 +83,15 @@ package enum Program {
         for warning in report.warnings { StandardStreams.writeError("httpdnsd: \(warning)\n") }
     }
 
-    private static func serve(_ settings: Settings, _ options: Options, _ log: Log) throws {
+    private static func serve(
+        _ settings: Settings, _ options: Options, _ log: Log, _ notice: ServiceNotice?
+    ) throws {
         SignalWatch.endProcess(on: StopSignal.all)
-        let (notice, inherited) = (ServiceNotice(), InheritedSockets())
+        var inherited = InheritedSockets()
         // If this fails, the daemon serves within the soft limit, which `status` shows.
         try? Machine.raiseDescriptorLimit()
         let user = try ServingUser(settings.server.user)
-        let listeners = try BoundListeners(settings, options, inherited)
+        let listeners = try BoundListeners(settings, options, &inherited, notice, log)
         user.leaveDirectories(settings, sparing: SettingsFile.path(options))
         try user.takeOver()
         // Every reload has to read the file with these privileges.
@@ -96,6 +104,11 @@ package enum Program {
         }
         if Machine.hasSharedUser { log(.sharesUser(userID: Machine.sharedID)) }
         if let problem = filter.problem { log(.unfiltered(reason: problem)) }
-        try Daemon(settings, consume secrets, options, consume listeners, notice, log, rights: filter.rights).run()
+        let daemon = try Daemon(
+            settings, consume secrets, options, consume listeners, notice, log, rights: filter.rights)
+        try daemon.run()
+        log.finish()
+        // Queries wait for the next process: it must not wait until cache and resolver are released, which takes 30 ms.
+        withExtendedLifetime(daemon) { Process.exit(0) }
     }
 }

@@ -91,6 +91,9 @@ final class StoreThread: TimedPart {
         stop()
     }
 
+    /// Whether the file was read to its end.
+    var hasLoaded: Bool { notedWhileLoading == nil }
+
     var counts: Counts {
         Counts(
             restoredEntries: tally.restoredEntries.load(ordering: .relaxed),

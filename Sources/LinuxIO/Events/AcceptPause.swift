@@ -31,6 +31,13 @@ package struct AcceptPause {
         watch(for: .readable)
     }
 
+    /// Stops watching the listeners for good.
+    package mutating func stop() {
+        until = nil
+        for registration in listening { loop.unwatch(registration) }
+        listening = []
+    }
+
     private func watch(for interest: Readiness) {
         // Can't fail for a descriptor that is already watched.
         for registration in listening { try? loop.change(registration, to: interest) }

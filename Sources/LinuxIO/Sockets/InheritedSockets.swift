@@ -1,5 +1,6 @@
-// Sockets passed by the service manager (sd_listen_fds(3)). They let an unprivileged process serve port 53, and no
-// query is lost during a restart. Sockets of other kinds are reported and closed.
+// Sockets passed by the service manager (sd_listen_fds(3)): those of .socket units, which let an unprivileged process
+// serve port 53, and those that the former process left in the manager's store. Sockets of other kinds are reported and
+// closed.
 
 package import DNSWire
 import Glibc
@@ -10,13 +11,15 @@ package struct InheritedSockets {
     /// Unusable descriptors with the reason and a remedy: "descriptor 5 (dns.socket) is a UNIX socket; take it out of
     /// the unit".
     package private(set) var unusable: [String] = []
+    private var kept = KeptSockets()
 
     /// First inherited descriptor (SD_LISTEN_FDS_START).
     package static let first: Int32 = 3
-    /// Bound on inherited sockets: two transports on the maximum number of listen addresses.
-    private static let maxCount: Int32 = 128
+    /// Bound on inherited sockets: 128 of .socket units, two transports on the maximum number of listen addresses, and
+    /// 1,024 of the store (FileDescriptorStoreMax= of the unit).
+    private static let maxCount: Int32 = 128 + 1_024
 
-    /// True if no sockets were passed.
+    /// True if no sockets of .socket units were passed.
     package var isEmpty: Bool { datagrams.isEmpty && listeners.isEmpty && unusable.isEmpty }
 
     /// Takes over the inherited sockets. Call it once, before other threads exist: a second owner would close them
@@ -36,11 +39,21 @@ package struct InheritedSockets {
                 unusable.append("descriptor \(descriptor)\(name) is not open; LISTEN_FDS says \(count)")
                 continue
             }
-            receive(FileDescriptor(owning: descriptor), called: "descriptor \(descriptor)\(name)")
+            if Int(place) < words.count, let kind = KeptKind(rawValue: String(words[Int(place)])) {
+                kept.take(FileDescriptor(owning: descriptor), kind)
+            } else {
+                receive(FileDescriptor(owning: descriptor), called: "descriptor \(descriptor)\(name)")
+            }
         }
         if count > InheritedSockets.maxCount {
             unusable.append("\(count) sockets are too many; at most \(InheritedSockets.maxCount) are used")
         }
+    }
+
+    /// Hands out the sockets of the store.
+    package mutating func takeKept() -> KeptSockets {
+        defer { kept = KeptSockets() }
+        return kept
     }
 
     private mutating func receive(_ descriptor: consuming FileDescriptor, called name: String) {

@@ -112,14 +112,18 @@ struct LocalAddress {
     }
 
     /// Sends one datagram.
-    func send(_ bytes: [UInt8], from descriptor: borrowing FileDescriptor) throws(SystemError) {
+    ///
+    /// - Parameters:
+    ///   - bytes: at least one.
+    ///   - passed: open descriptors of which the receiver gets copies, at most `clinux_max_passed`.
+    func send(
+        _ bytes: [UInt8], with passed: [Int32] = [], from descriptor: borrowing FileDescriptor
+    ) throws(SystemError) {
         var kernel = kernel
         let raw = descriptor.raw
-        try SystemCall.run("sendto") {
+        try SystemCall.run("sendmsg") {
             unsafe kernel.withPointer { address, length in
-                unsafe bytes.withUnsafeBytes {
-                    unsafe sendto(raw, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL), address, length)
-                }
+                unsafe clinux_send_local(raw, address, length, bytes, bytes.count, passed, Int32(passed.count))
             }
         }
     }

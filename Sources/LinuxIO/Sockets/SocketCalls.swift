@@ -75,4 +75,16 @@ extension FileDescriptor {
         }
         return address
     }
+
+    /// - Throws: ENOTCONN without a peer.
+    func peerAddress() throws(SystemError) -> SocketAddress {
+        var kernel = SocketAddress.Kernel()
+        try SystemCall.run("getpeername") { unsafe kernel.withPointer { unsafe getpeername(raw, $0, &$1) } }
+        guard let address = SocketAddress(kernel.storage) else {
+            throw SystemError(call: "getpeername", code: EAFNOSUPPORT)
+        }
+        return address
+    }
+
+    var isConnected: Bool { (try? peerAddress()) != nil }
 }

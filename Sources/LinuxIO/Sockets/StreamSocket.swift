@@ -35,6 +35,13 @@ package final class StreamSocket: Sendable {
         self.descriptor = descriptor
     }
 
+    /// Takes over a connection that another process accepted.
+    convenience init(inherited descriptor: consuming FileDescriptor) throws(SystemError) {
+        try descriptor.becomeOurs()
+        try descriptor.sendWithoutDelay()
+        self.init(accepted: descriptor)
+    }
+
     package enum ConnectOutcome: Equatable, Sendable {
         case connected, inProgress
         case failed(SystemError)
@@ -44,11 +51,8 @@ package final class StreamSocket: Sendable {
     package func connectOutcome() throws(SystemError) -> ConnectOutcome {
         let code = try descriptor.option(SOL_SOCKET, SO_ERROR)
         guard code == 0 else { return .failed(SystemError(call: "connect", code: code)) }
-        var kernel = SocketAddress.Kernel()
         do throws(SystemError) {
-            try SystemCall.run("getpeername") {
-                unsafe kernel.withPointer { unsafe getpeername(descriptor.raw, $0, &$1) }
-            }
+            _ = try descriptor.peerAddress()
             return .connected
         } catch {
             guard error.code == ENOTCONN else { throw error }

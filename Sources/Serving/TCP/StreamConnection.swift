@@ -72,6 +72,9 @@ final class StreamConnection {
     private var period: (start: Instant, bytes: Int)
     private let retiresAt: Instant
     private var isRetired = false
+    /// Only the rest of a message that has begun is read. The next process reads the others: bytes that this process
+    /// had read would be lost with it.
+    private var isFinishing = false
 
     init(
         _ socket: StreamSocket, _ client: Address, _ transport: Transport, _ registration: EventLoop.Registration,
@@ -86,6 +89,8 @@ final class StreamConnection {
         period = (now, 0)
         retiresAt = now + StreamConnection.maxAge
     }
+
+    var descriptor: Int32 { socket.descriptor.raw }
 
     var unsentBytes: Int { unsent.count }
 
@@ -130,8 +135,13 @@ final class StreamConnection {
 
     private var canRead: Bool {
         !hasEnded && !isBroken && inFlight < StreamConnection.maxInFlight
-            && unsent.count < StreamConnection.maxUnsentBytes
+            && unsent.count < StreamConnection.maxUnsentBytes && (!isFinishing || frames.hasPartialFrame)
     }
+
+    func finish() { isFinishing = true }
+
+    /// Whether nothing that was read waits for an answer, its rest or its way to the client.
+    var isBetweenMessages: Bool { inFlight == 0 && unsent.isEmpty && !frames.hasPartialFrame && !isBroken }
 
     /// Whether a frame is incomplete, and its rest would be read on arrival.
     private var owesFrame: Bool { canRead && frames.hasPartialFrame && !frames.hasWholeMessage }
@@ -202,7 +212,7 @@ final class StreamConnection {
 
     /// Returns false if there is nothing to read for now.
     private func receive(now: Instant, _ room: inout [UInt8]) -> Bool {
-        let maxBytes = min(frames.freeBytes, room.count)
+        let maxBytes = min(isFinishing ? frames.missingBytes : frames.freeBytes, room.count)
         do throws(SystemError) {
             guard let count = try socket.read(over: &room, maxBytes: maxBytes) else { return false }
             guard count > 0 else {

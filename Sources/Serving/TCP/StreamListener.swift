@@ -5,7 +5,7 @@ package import LinuxIO
 
 package struct StreamListener {
     let transport: Transport
-    let descriptor: Int32
+    package let descriptor: Int32
     /// Returns the next connection and the address of its client; nil if none is queued.
     let accept: () throws(SystemError) -> (socket: StreamSocket, client: Address)?
 }

@@ -46,11 +46,10 @@ package final class StreamServer: TimedPart {
     /// - Parameters:
     ///   - ring: receives an event for each query, with the fast path's outcome.
     ///   - maxConnections: the bound of all connections, at most `ConnectionQuota.maxConnections`.
-    /// - Throws: ENOMEM or ENOSPC if a listener cannot be watched.
     package init(
         listeners: [StreamListener], loop: EventLoop, access: AccessList, fastPath: consuming FastPath,
         ring: FlightRing, maxConnections: Int
-    ) throws(SystemError) {
+    ) {
         self.listeners = listeners
         self.loop = loop
         acceptPause = AcceptPause(loop)
@@ -58,16 +57,45 @@ package final class StreamServer: TimedPart {
         self.fastPath = fastPath
         self.ring = ring
         quota = ConnectionQuota(limit: maxConnections)
+    }
+
+    /// Accepts connections from now on.
+    ///
+    /// - Parameter adopted: connections that a former process accepted.
+    /// - Throws: ENOMEM or ENOSPC if a listener cannot be watched.
+    package func start(adopting adopted: [(peer: SocketAddress, socket: StreamSocket)] = []) throws(SystemError) {
         for listener in listeners {
             let registration = try loop.watch(listener.descriptor, for: .readable) { [unowned self] _ in
                 accept(from: listener)
             }
             acceptPause.add(registration)
         }
+        for (peer, socket) in adopted { admit(socket, peer.address, .tcp) }
     }
 
     package var nextDeadline: Instant? {
         notices.isEmpty ? Instant.earliest(deadlines.earliest, acceptPause.until) : .atOnce
+    }
+
+    // MARK: end
+
+    /// Leaves what clients send from now on to the next process: accepts no connection, and reads only the rest of
+    /// messages that have begun.
+    package func finish(now: Instant) {
+        acceptPause.stop()
+        for case let (id, connection)? in members {
+            connection.finish()
+            pump(id, connection, now: now)
+        }
+    }
+
+    /// Whether every connection is between two messages, with all answers written.
+    package var isFinished: Bool { members.allSatisfy { $0?.connection.isBetweenMessages ?? true } }
+
+    /// Descriptors of the connections that another process can continue. Those that are not between two messages end
+    /// with this process.
+    package var descriptorsToKeep: [Int32] {
+        members.compactMap { $0?.connection }.filter(\.isBetweenMessages).map(\.descriptor)
     }
 
     package var openConnections: Int { members.count - freePlaces.count }

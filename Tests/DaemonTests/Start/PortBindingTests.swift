@@ -33,6 +33,23 @@ struct PortBindingTests {
         #expect(try ports.datagrams.flatMap { try $0.map { try $0.localAddress() } } == [bound, bound])
     }
 
+    @Test("threads share out the UDP sockets of the former process, and bind what they lack", arguments: [1, 2, 3, 5])
+    func reused(threads: Int) throws {
+        let listener = try Listener(on: try #require(SocketAddress("127.0.0.1:0")))
+        let address = try listener.localAddress()
+        let kept = try (0..<3).map { _ in try DatagramSocket(serving: address) }
+        let ports = try PortBinding(
+            [.address(address)], threads: threads, reusing: [ReusedSockets(listener: listener, datagrams: kept)])
+        #expect(ports.datagrams.count == threads && ports.datagrams.allSatisfy { !$0.isEmpty })
+        let sockets = Array(ports.datagrams.joined())
+        #expect(sockets.count == max(threads, 3))
+        #expect(kept.allSatisfy { old in sockets.contains { $0 === old } })
+        for socket in sockets { #expect(try socket.localAddress() == address) }
+        #expect(try ports.areReused && !PortBinding(places("127.0.0.1:0"), threads: 1).areReused)
+        let descriptors = [listener.descriptor.raw] + sockets.map { $0.descriptor.raw }
+        #expect(ports.descriptorsToKeep == descriptors)
+    }
+
     @Test("a port in use is named with the program that holds it")
     func portInUse() throws {
         let first = try PortBinding(places("127.0.0.1:0"), threads: 1)

@@ -308,7 +308,7 @@ class Notices(Case):
         for path in (folder / "notify", f"@httpdnsd-{os.getpid()}-{id(self)}"):
             with self.subTest(path):
                 manager, server = self.served(path)
-                self.assertRegex(manager.next(), rf"^READY=1\nSTATUS=serving on {server.listen[0]} from json\n$")
+                self.assertRegex(manager.until("READY=1"), rf"^READY=1\nSTATUS=serving on {server.listen[0]} from json\n$")
                 self.assertEqual(LAB_WWW, dig(server, "www.lab.example", "A").data)
                 before = time.monotonic_ns() // 1000
                 server.reload()

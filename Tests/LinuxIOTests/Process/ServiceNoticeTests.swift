@@ -25,6 +25,24 @@ struct ServiceNoticeTests {
         #expect(try #require(try heard(manager)).hasPrefix("RELOADING=1\nMONOTONIC_USEC="))
     }
 
+    @Test func `descriptors go into the manager's store in as many messages as they need`() throws {
+        let folder = TemporaryDirectory()
+        let path = "\(folder.path)/notify"
+        let manager = try FileDescriptor(socketOf: AF_UNIX, type: SOCK_DGRAM)
+        try LocalAddress(notice: path).bind(manager)
+        let notice = try #require(ServiceNotice { $0 == "NOTIFY_SOCKET" ? path : nil })
+        let kept = try FileDescriptor(socketOf: AF_INET, type: SOCK_DGRAM)
+        let words = "FDSTORE=1\nFDNAME=dns-bound\nFDPOLL=0\n"
+        #expect(notice.tell(.keep([kept.raw], .bound)))
+        #expect(try heard(manager) == words && heard(manager) == nil)
+        #expect(notice.tell(.keep([Int32](repeating: kept.raw, count: 300), .bound)))
+        #expect(try heard(manager) == words && heard(manager) == words && heard(manager) == nil)
+        #expect(notice.tell(.keep([], .connection)))
+        #expect(try heard(manager) == nil)
+        #expect(notice.tell(.forget(.connection)))
+        #expect(try heard(manager) == "FDSTOREREMOVE=1\nFDNAME=dns-connection\n")
+    }
+
     @Test("without a manager there are no notices")
     func nobody() {
         #expect(ServiceNotice { _ in nil } == nil)

@@ -51,6 +51,66 @@ struct InheritedSocketsTests {
         for (text, start) in zip(sockets.unusable, starts) { #expect(text.hasPrefix(start), "\(text)") }
     }
 
+    /// The numbers of the descriptors begin at `first`; each is a socket that `make` returns.
+    private func kept(
+        first: Int32, as kind: KeptKind, _ descriptors: [Int32]
+    ) throws -> (all: InheritedSockets, kept: KeptSockets) {
+        for (place, descriptor) in descriptors.enumerated() { try handOver(descriptor, as: first + Int32(place)) }
+        let names = descriptors.map { _ in kind.rawValue }.joined(separator: ":")
+        var all = InheritedSockets(first: first) { name in
+            ["LISTEN_PID": "\(getpid())", "LISTEN_FDS": "\(descriptors.count)", "LISTEN_FDNAMES": names][name]
+        }
+        let kept = all.takeKept()
+        return (all, kept)
+    }
+
+    @Test func `sockets of the store are told apart from those of a socket unit by their name`() throws {
+        let address = try #require(SocketAddress("127.0.0.1:0"))
+        let datagrams = try DatagramSocket(serving: address)
+        let listener = try Listener(on: address)
+        let descriptors = [datagrams.descriptor.raw, listener.descriptor.raw].map(dup)
+        let (all, kept) = try kept(first: 720, as: .bound, descriptors)
+        #expect(all.isEmpty && kept.unusableCount == 0 && kept.connections.isEmpty)
+        #expect(kept.datagrams.map(\.address) == [try datagrams.localAddress()])
+        #expect(kept.listeners.map(\.address) == [try listener.localAddress()])
+        #expect(fcntl(720, F_GETFD) == FD_CLOEXEC && fcntl(721, F_GETFL) & O_NONBLOCK != 0)
+    }
+
+    @Test func `a kept connection goes on, with what its client has sent`() throws {
+        let listener = try Listener(on: try #require(SocketAddress("127.0.0.1:0")))
+        let client = try StreamSocket(connectingTo: listener.localAddress())
+        var accepted: StreamSocket?
+        while accepted == nil { accepted = try listener.accept()?.socket }
+        _ = try client.write([1, 2, 3].span)
+        let descriptor = dup(try #require(accepted).descriptor.raw)
+        accepted = nil
+        let (_, kept) = try kept(first: 730, as: .connection, [descriptor])
+        let connection = try #require(kept.connections.first)
+        #expect(connection.peer == (try client.localAddress()) && kept.unusableCount == 0)
+        var received = StreamSocket.ReadOutcome.wouldBlock
+        while received == .wouldBlock { received = try connection.socket.read(maxBytes: 9) }
+        #expect(received == .bytes([1, 2, 3]))
+    }
+
+    @Test func `what the store has beside the daemon's own sockets is closed`() throws {
+        let (four, six) = (try #require(SocketAddress("127.0.0.1:0")), try #require(SocketAddress("[::1]:0")))
+        let connected = try DatagramSocket(connectedTo: try #require(SocketAddress("127.0.0.1:9")))
+        let (all, kept) = try kept(
+            first: 740, as: .bound,
+            [
+                socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0), unsafe open("/dev/null", O_RDONLY),
+                // Without SO_REUSEPORT, for IPv4 on IPv6, connected, and no listener.
+                bound(four, SOCK_DGRAM), bound(six, SOCK_DGRAM), dup(connected.descriptor.raw),
+                bound(four, SOCK_STREAM),
+            ])
+        #expect(all.isEmpty && kept.unusableCount == 6)
+        #expect(kept.datagrams.isEmpty && kept.listeners.isEmpty && kept.connections.isEmpty)
+        for number in Int32(740)...745 { #expect(fcntl(number, F_GETFD) == -1) }
+        let listener = try Listener(on: four)
+        let (_, others) = try self.kept(first: 750, as: .connection, [dup(listener.descriptor.raw)])
+        #expect(others.unusableCount == 1 && others.connections.isEmpty)
+    }
+
     @Test(
         "sockets for another process, or without a valid LISTEN_PID, are left alone",
         arguments: [["LISTEN_PID": "1", "LISTEN_FDS": "1"], ["LISTEN_FDS": "1"], ["LISTEN_PID": "me"], [:]])

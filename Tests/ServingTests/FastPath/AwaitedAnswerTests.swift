@@ -71,9 +71,10 @@ struct AwaitedAnswerTests {
     func streams() throws {
         let loop = try EventLoop()
         let listener = try Listener(on: Self.anyPort)
-        let server = try StreamServer(
+        let server = StreamServer(
             listeners: [StreamListener(listener)], loop: loop, access: AccessList(Prefix.everywhere),
             fastPath: Self.path(cache), ring: FlightRecords(servingThreads: 0).ofMainThread, maxConnections: 16)
+        try server.start()
         let client = try StreamSocket(connectingTo: try listener.localAddress())
         let framed = [UInt8(packet.count >> 8), UInt8(packet.count & 0xFF)] + packet
         let twice = framed + framed

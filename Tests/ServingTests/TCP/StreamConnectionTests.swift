@@ -49,14 +49,51 @@ struct StreamConnectionTests {
         #expect(connection.retires(now: start + StreamConnection.maxAge) && connection.isOver)
     }
 
-    @Test func `after a read of all that had arrived, the next one waits until the loop reports more`() throws {
-        _ = try ask(at: start)
-        _ = try client.write(StreamFraming.frame(QueryPacket(try #require(Name("b.example")), .a).bytes).span)
+    @Test func `at the end it reads the rest of a message that has begun, and nothing after it`() throws {
+        let frame = StreamFraming.frame(QueryPacket(try #require(Name("a.example")), .a).bytes)
         var room = [UInt8](repeating: 0, count: 4096)
+        // The length field is cut, too.
+        for taken in [1, 2, 9] {
+            let other = StreamConnection(socket, ServingStand.loopback, .tcp, connection.registration, now: start)
+            _ = try client.write(frame.span.extracting(..<taken))
+            try waitUntilReadable()
+            #expect(other.nextQuestion(now: start, &room) == nil && !other.isBetweenMessages)
+            other.finish()
+            _ = try client.write((Array(frame[taken...]) + frame).span)
+            let question = nextQuestion(of: other)
+            #expect(question == Array(frame[2...]) && !other.isBetweenMessages)
+            other.becameReadable()
+            #expect(other.nextQuestion(now: start, &room) == nil)
+            other.answered(with: [1], now: start)
+            #expect(!other.isBetweenMessages)
+            other.write(now: start)
+            #expect(other.isBetweenMessages && !other.isOver)
+            // The next process reads the second message.
+            #expect(nextQuestion(of: connection) == Array(frame[2...]))
+            connection.answered(with: [], now: start)
+        }
+    }
+
+    private func nextQuestion(of connection: StreamConnection) -> [UInt8] {
+        var room = [UInt8](repeating: 0, count: 4096)
+        while true {
+            connection.becameReadable()
+            if let message = connection.nextQuestion(now: start, &room) { return message }
+        }
+    }
+
+    private func waitUntilReadable() throws {
         var isReadable = false
         let other = try EventLoop()
         _ = try other.watch(socket.descriptor.raw, for: .readable) { _ in isReadable = true }
         while !isReadable { try other.turn(until: nil) }
+    }
+
+    @Test func `after a read of all that had arrived, the next one waits until the loop reports more`() throws {
+        _ = try ask(at: start)
+        _ = try client.write(StreamFraming.frame(QueryPacket(try #require(Name("b.example")), .a).bytes).span)
+        var room = [UInt8](repeating: 0, count: 4096)
+        try waitUntilReadable()
         #expect(connection.nextQuestion(now: start, &room) == nil)
         connection.becameReadable()
         #expect(connection.nextQuestion(now: start, &room) != nil)
