@@ -61,6 +61,7 @@ enum Subject: String, CaseIterable, Sendable {
         case .resolvConf, .nsswitch, .ipv6: LocalizedText(verbatim: rawValue)
         case .clock: "clock"
         case .authorities: "CA store"
+        case .keyExchange: "key exchange"
         case .providers: "providers"
         case .nameservers: "nameservers"
         case .fleet: "fleet"

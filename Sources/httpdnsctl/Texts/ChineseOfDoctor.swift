@@ -31,6 +31,8 @@ let chineseOfDoctor = """
     时钟
     CA store
     CA 证书库
+    key exchange
+    密钥交换
     providers
     上游服务
     nameservers
@@ -54,6 +56,10 @@ let chineseOfDoctor = """
     运行 httpdnsd --check --config %1 可查看全部错误
     httpdnsd --check --config %1 shows all (%2 more)
     运行 httpdnsd --check --config %1 可查看全部错误（另有 %2 条）
+    OpenSSL %1 has no post-quantum key exchange (X25519MLKEM768)
+    OpenSSL %1 不支持抗量子的密钥交换（X25519MLKEM768）
+    a system with OpenSSL 3.5 or later, such as Debian 13
+    使用带有 OpenSSL 3.5 或更新版本的系统，例如 Debian 13
     net.core.rmem_max is %1, the daemon asks for %2
     net.core.rmem_max 为 %1，守护进程需要 %2
     net.core.rmem_max is %1, the daemon asks for %2; queries dropped because a buffer was full: %3
