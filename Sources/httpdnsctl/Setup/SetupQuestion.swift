@@ -53,7 +53,8 @@ struct SetupQuestion: Equatable, Sendable {
             } else {
                 "\(prompt):"
             }
-        return "   \(line.text(in: language)) "
+        // The colon of Chinese has a space in itself.
+        return "   \(line.text(in: language))\(language == .english ? " " : "")"
     }
 
     /// Returns the line as a flag would have it: numbers of choices become their values, an empty line the usual one.

@@ -56,7 +56,7 @@ let chineseOfSetup = """
     no account
     没有账号
     with %1 or %2
-    有 %1或%2的账号
+    有以下厂商的账号：%1 或 %2
     Service
     服务
     %1: %2

@@ -13,6 +13,9 @@ import threading
 import time
 from pathlib import Path
 
+# Tests expect English texts, also if the developer reads another language.
+os.environ["LC_ALL"] = "C.UTF-8"
+
 ROOT = Path(__file__).resolve().parents[3]
 # The modules that tests share, and the sources of preloaded libraries.
 SUPPORT = Path(__file__).resolve().parent
