@@ -26,8 +26,8 @@ package struct LogLine: Equatable, Sendable {
     /// The message for a terminal or a file.
     package var plain: String { "httpdnsd: \(text)\n" + details.map { "  \($0)\n" }.joined() }
 
-    /// The message for the journal. Each line starts with a priority that the journal strips (sd-daemon(3)). The
-    /// journal adds the program's name.
+    /// The message for the journal's end of standard error. Each line starts with a priority that the journal strips
+    /// (sd-daemon(3)). The journal adds the program's name.
     package var forJournal: String {
         ([text] + details.map { "  \($0)" }).map { "<\(level.priority)>\($0)\n" }.joined()
     }
@@ -81,7 +81,7 @@ package enum LogField: Encodable, Equatable, Sendable {
 
 extension LogLevel {
     /// The priority numbers of syslog(3).
-    fileprivate var priority: Int {
+    var priority: Int {
         switch self {
         case .error: 3
         case .warning: 4

@@ -10,14 +10,14 @@ extension LogEvent {
     /// A list of names for rules was read after a change.
     static func namesLoaded(path: String, names: Int) -> LogEvent {
         LogEvent(
-            .info, "list-loaded", .written, "\(counted(names, "name", "names")) loaded from \(path)",
+            .info, .listLoaded, .written, "\(counted(names, "name", "names")) loaded from \(path)",
             ["path": .text(path), "names": .number(names)])
     }
 
     /// - Parameter names: the number of names in the last good version, which is in force.
     static func namesRefused(path: String, names: Int, complaints: [String]) -> LogEvent {
         LogEvent(
-            .error, "list-refused", .written,
+            .error, .listRefused, .written,
             "\(path) not loaded, "
                 + (names == 0 ? "and it has no names until it is repaired:" : "its last good list stays in force:"),
             details: complaints, ["path": .text(path)])
@@ -26,7 +26,7 @@ extension LogEvent {
     /// - Parameter isWhole: the file is not in force as it is now; otherwise lines of the file are ignored.
     static func localNamesRefused(path: String, complaints: [String], isWhole: Bool) -> LogEvent {
         LogEvent(
-            .warning, "local-names-refused", .written,
+            .warning, .localNamesRefused, .written,
             path + (isWhole ? " is not in force as it is now; its earlier names are:" : " has lines that are ignored:"),
             details: complaints, ["path": .text(path)])
     }
@@ -34,27 +34,27 @@ extension LogEvent {
     /// An account that answers no client has a fault, and is left out.
     static func accountLeftOut(complaints: [String]) -> LogEvent {
         LogEvent(
-            .warning, "account-left-out", .written,
+            .warning, .accountLeftOut, .written,
             "an account that answers no client is left out until it is repaired:", details: complaints)
     }
 
     /// Files of lists cannot be watched.
     static func listsUnwatched(reason: String) -> LogEvent {
         LogEvent(
-            .warning, "lists-unwatched", .written,
+            .warning, .listsUnwatched, .written,
             "changes of lists are noticed at a reload only: their files can't be watched: \(reason)",
             ["reason": .text(reason)])
     }
 
     static func fileUnreadable(path: String, reason: String) -> LogEvent {
         LogEvent(
-            .warning, "file-unreadable", .counted, "\(path) can't be read: \(reason)", ["path": .text(path)])
+            .warning, .fileUnreadable, .counted, "\(path) can't be read: \(reason)", ["path": .text(path)])
     }
 
     /// The flight recorder was written after many clients got failures.
     static func recorderWritten(path: String) -> LogEvent {
         LogEvent(
-            .warning, "recorder-written", .written,
+            .warning, .recorderWritten, .written,
             "at least half of the lookups within 10 s failed; the events before that are in "
                 + "\(path), to be read with: httpdnsctl recorder read",
             ["path": .text(path)])
@@ -62,7 +62,7 @@ extension LogEvent {
 
     static func recorderFails(path: String, reason: String) -> LogEvent {
         LogEvent(
-            .warning, "recorder-fails", .counted, "the flight recorder can't be written to \(path): \(reason)",
+            .warning, .recorderFails, .counted, "the flight recorder can't be written to \(path): \(reason)",
             ["path": .text(path)])
     }
 }
@@ -74,14 +74,14 @@ extension LogEvent {
         let damaged = report.skipped > 0 ? ", \(report.skipped) damaged" : ""
         let left = report.leftOut > 0 ? ", \(report.leftOut) ignored" : ""
         return LogEvent(
-            .info, "store-loaded", .written,
+            .info, .storeLoaded, .written,
             "\(report.restored) answers loaded from \(path) in \(report.milliseconds) ms\(left)\(damaged)",
             ["path": .text(path)])
     }
 
     static func storeSetAside(path: String, _ setAside: SetAside) -> LogEvent {
         LogEvent(
-            .warning, "store-set-aside", .counted,
+            .warning, .storeSetAside, .counted,
             "\(path) is \(setAside.finding); renamed to \(setAside.newPath), a new file was created; "
                 + "switches and rules that were made at run time are lost",
             ["path": .text(path)])
@@ -89,12 +89,12 @@ extension LogEvent {
 
     static func storeFails(path: String, _ failure: StoreFailure) -> LogEvent {
         LogEvent(
-            .warning, "store-fails", .change, "\(path) can't be used, the cache is in memory only: \(failure)",
+            .warning, .storeFails, .change, "\(path) can't be used, the cache is in memory only: \(failure)",
             ["path": .text(path)])
     }
 
     static func storeWorks(path: String) -> LogEvent {
-        LogEvent(.info, "store-works", .change, "\(path) can be used again", ["path": .text(path)])
+        LogEvent(.info, .storeWorks, .change, "\(path) can be used again", ["path": .text(path)])
     }
 
     /// Returns nil for events that are not logged: the readers of the notes log their effects.
@@ -114,31 +114,31 @@ extension LogEvent {
 extension LogEvent {
     static func setHelperGone(socket: String, reason: String) -> LogEvent {
         LogEvent(
-            .warning, "nftset-helper-gone", .change,
+            .warning, .nftsetHelperGone, .change,
             "no addresses get into nftables sets: httpdnsd-nftset can't be reached at \(socket): \(reason); run: "
                 + "systemctl enable --now httpdnsd-nftset.socket",
             ["socket": .text(socket), "reason": .text(reason)])
     }
 
     static var setHelperWorks: LogEvent {
-        LogEvent(.info, "nftset-helper-works", .change, "httpdnsd-nftset is reached again")
+        LogEvent(.info, .nftsetHelperWorks, .change, "httpdnsd-nftset is reached again")
     }
 
     static func setReady(_ set: AddressSet, _ type: RecordType) -> LogEvent {
         LogEvent(
-            .info, "nftset-ready", .change, "nftables set \(set) gets addresses of \(type) records",
+            .info, .nftsetReady, .change, "nftables set \(set) gets addresses of \(type) records",
             ["set": .text(set.description), "type": .text(type.description)])
     }
 
     static func setFaulty(_ set: AddressSet, fault: String) -> LogEvent {
         LogEvent(
-            .warning, "nftset-faulty", .change, "nftables set \(set) gets no addresses: \(fault)",
+            .warning, .nftsetFaulty, .change, "nftables set \(set) gets no addresses: \(fault)",
             ["set": .text(set.description), "reason": .text(fault)])
     }
 
     static func elementsRefused(_ set: AddressSet, reason: String) -> LogEvent {
         LogEvent(
-            .warning, "nftset-refused", .change,
+            .warning, .nftsetRefused, .change,
             "nftables set \(set) does not take some addresses: \(reason); make it larger (size), or without the flag "
                 + "interval. Further ones are counted (nftset.failed)",
             ["set": .text(set.description), "reason": .text(reason)])
@@ -150,14 +150,14 @@ extension LogEvent {
 extension LogEvent {
     static func receiverFails(name: String, reason: String) -> LogEvent {
         LogEvent(
-            .warning, "receiver-fails", .change, "\(name) does not accept notifications: \(reason)",
+            .warning, .receiverFails, .change, "\(name) does not accept notifications: \(reason)",
             ["receiver": .text(name), "reason": .text(reason)])
     }
 
     /// The end of `receiverFails`.
     static func receiverWorks(name: String, after duration: Duration) -> LogEvent {
         LogEvent(
-            .info, "receiver-works", .change,
+            .info, .receiverWorks, .change,
             "\(name) accepts notifications again after \(duration.wholeSeconds) s",
             ["receiver": .text(name), "after_ms": .number(duration.wholeMilliseconds)])
     }

@@ -1,5 +1,5 @@
-// Writes log events as lines to standard error, without waiting for its reader. `LogLevels` and `LogFolding` decide
-// which lines appear. Main thread only.
+// Writes log events as lines to standard error or to the journal, without waiting for their reader. `LogLevels` and
+// `LogFolding` decide which lines appear. Main thread only.
 
 import Control
 import DNSWire
@@ -39,10 +39,10 @@ final class Log: TimedPart {
             if let atOnce = event.timesAtOnce {
                 lines += folding.take(event.line, atOnce: atOnce, now: Clock.now())
             } else {
-                lines.append(form == .objects ? event.line : event.lineWithoutFields)
+                lines.append(form == .plain ? event.lineWithoutFields : event.line)
             }
         }
-        writer.write(lines.map(form.text).joined(), lines: lines.count, form: form)
+        writer.write(lines, as: form)
     }
 
     func callAsFunction(_ event: LogEvent) {
@@ -54,7 +54,7 @@ final class Log: TimedPart {
 
     /// Writes a line regardless of level and repetition, for output that was explicitly requested.
     func write(_ line: LogLine) {
-        writer.write(form.text(line), lines: 1, form: form)
+        writer.write([line], as: form)
     }
 
     // MARK: level

@@ -27,17 +27,15 @@ struct LogEvent: Sendable {
 
     let level: LogLevel
     let text: String
-    private let word: String
+    private let word: EventWord
     private let repetition: Repetition
     private let details: [String]
     private let fields: @Sendable () -> [String: LogField]
     private(set) var outage: Outage?
 
-    /// - Parameters:
-    ///   - word: identifies the event for programs; never changes.
-    ///   - fields: made only for a format that shows them.
+    /// - Parameter fields: made only for a format that shows them.
     init(
-        _ level: LogLevel, _ word: String, _ repetition: Repetition, _ text: String, details: [String] = [],
+        _ level: LogLevel, _ word: EventWord, _ repetition: Repetition, _ text: String, details: [String] = [],
         _ fields: @autoclosure @escaping @Sendable () -> [String: LogField] = [:]
     ) {
         (self.level, self.word, self.repetition, self.text) = (level, word, repetition, text)
@@ -51,10 +49,10 @@ struct LogEvent: Sendable {
         return event
     }
 
-    var line: LogLine { LogLine(level, word, text, details: details, fields: fields()) }
+    var line: LogLine { LogLine(level, word.rawValue, text, details: details, fields: fields()) }
 
     /// The line without fields, for frequent events in the formats that show no fields.
-    var lineWithoutFields: LogLine { LogLine(level, word, text, details: details) }
+    var lineWithoutFields: LogLine { LogLine(level, word.rawValue, text, details: details) }
 
     /// Number of equal lines per minute that are written before further ones are only counted; nil: all are written.
     var timesAtOnce: Int? {
@@ -76,14 +74,14 @@ extension LogEvent {
     /// Startup failed; the message may have several lines.
     static func notStarted(_ lines: [String]) -> LogEvent {
         LogEvent(
-            .error, "not-started", .written, lines.first ?? "not started", details: Array(lines.dropFirst()))
+            .error, .notStarted, .written, lines.first ?? "not started", details: Array(lines.dropFirst()))
     }
 
     static func ready(
         listen: [String], threads: Int, providers: [String], systemServers: [String]
     ) -> LogEvent {
         LogEvent(
-            .info, "ready", .written,
+            .info, .ready, .written,
             "ready: listening on \(list(listen)) (UDP x\(threads), TCP); providers \(list(providers)); "
                 + "system resolver \(list(systemServers))",
             [
@@ -113,13 +111,13 @@ extension LogEvent {
     }
 
     static func addressLeftOut(_ failure: String) -> LogEvent {
-        LogEvent(.warning, "address-left-out", .counted, failure)
+        LogEvent(.warning, .addressLeftOut, .counted, failure)
     }
 
     /// - Parameter isPresent: whether an interface has this listen address. If none has, no query arrives at it.
     static func listenAddress(_ address: SocketAddress, isPresent: Bool) -> LogEvent {
         LogEvent(
-            isPresent ? .info : .warning, isPresent ? "listen-address-present" : "listen-address-missing", .change,
+            isPresent ? .info : .warning, isPresent ? .listenAddressPresent : .listenAddressMissing, .change,
             "listening on \(address)"
                 + (isPresent
                     ? ": an interface has this address now"
@@ -130,7 +128,7 @@ extension LogEvent {
     /// Privileges were dropped: started by root, the daemon now runs as this user.
     static func servesAs(user: String, userID: UInt32, groupID: UInt32) -> LogEvent {
         LogEvent(
-            .info, "serves-as", .written,
+            .info, .servesAs, .written,
             "dropped privileges: user \(user) (\(userID)), group \(groupID), no capabilities",
             ["user": .text(user), "uid": .number(Int(userID)), "gid": .number(Int(groupID))])
     }
@@ -138,7 +136,7 @@ extension LogEvent {
     /// Other programs may run as the same user.
     static func sharesUser(userID: UInt32) -> LogEvent {
         LogEvent(
-            .warning, "shares-user", .written,
+            .warning, .sharesUser, .written,
             "user \(userID) is shared with other programs: key files are refused, commands that change state are "
                 + "for root only; \(FileReader.remedyForShared)",
             ["uid": .number(Int(userID))])
@@ -147,7 +145,7 @@ extension LogEvent {
     /// Unneeded system calls are not filtered.
     static func unfiltered(reason: String) -> LogEvent {
         LogEvent(
-            .warning, "unfiltered", .counted,
+            .warning, .unfiltered, .counted,
             "no system call filter: \(reason); the limits of the unit or the container still apply",
             ["reason": .text(reason)])
     }
@@ -155,14 +153,14 @@ extension LogEvent {
     /// Metrics and status page are served.
     static func pagesServed(at address: SocketAddress) -> LogEvent {
         LogEvent(
-            .info, "pages-served", .written, "metrics and the status page are at http://\(address)/",
+            .info, .pagesServed, .written, "metrics and the status page are at http://\(address)/",
             ["address": .text(address.description)])
     }
 
     /// The listener of metrics and status page is not on loopback.
     static func pagesOpen(at address: SocketAddress) -> LogEvent {
         LogEvent(
-            .warning, "pages-open", .written,
+            .warning, .pagesOpen, .written,
             "every host that can reach \(address) may read metrics and the status page, without a password; set "
                 + "control.metrics-listen to 127.0.0.1 to allow only this machine",
             ["address": .text(address.description)])
@@ -171,16 +169,16 @@ extension LogEvent {
     /// Any client on the Internet may send queries.
     static var openResolver: LogEvent {
         LogEvent(
-            .warning, "open-resolver", .written,
+            .warning, .openResolver, .written,
             "server.allow allows every client, so this is an open resolver if the Internet can reach it; "
                 + "set server.allow to your own networks")
     }
 
     static func stopping(signal: String) -> LogEvent {
-        LogEvent(.info, "stopping", .written, "stopping on \(signal)", ["signal": .text(signal)])
+        LogEvent(.info, .stopping, .written, "stopping on \(signal)", ["signal": .text(signal)])
     }
 
-    static var stopped: LogEvent { LogEvent(.info, "stopped", .written, "stopped") }
+    static var stopped: LogEvent { LogEvent(.info, .stopped, .written, "stopped") }
 }
 
 // MARK: - settings and operator
@@ -188,24 +186,24 @@ extension LogEvent {
 extension LogEvent {
     static func settingsReloaded(_ report: ReloadReport) -> LogEvent {
         LogEvent(
-            .info, "settings-reloaded", .written, report.sentence, ["need_restart": .list(report.needRestart)])
+            .info, .settingsReloaded, .written, report.sentence, ["need_restart": .list(report.needRestart)])
     }
 
     static func settingsRefused(complaints: [String]) -> LogEvent {
         LogEvent(
-            .error, "settings-refused", .written, "settings not reloaded, the old ones stay in force:",
+            .error, .settingsRefused, .written, "settings not reloaded, the old ones stay in force:",
             details: complaints)
     }
 
     /// The operator changed the level, or its time limit has expired.
     static func levelChanged(_ report: LogLevelReport) -> LogEvent {
-        LogEvent(.info, "level-changed", .written, report.sentence, ["log_level": .text(report.level.rawValue)])
+        LogEvent(.info, .levelChanged, .written, report.sentence, ["log_level": .text(report.level.rawValue)])
     }
 
     /// A proxy is configured in this environment variable.
     static func providersAvoided(variable: String) -> LogEvent {
         LogEvent(
-            .info, "providers-avoided", .counted,
+            .info, .providersAvoided, .counted,
             "\(variable) is set and direct-only is true: queries go to the system resolver only",
             ["variable": .text(variable)])
     }
@@ -213,34 +211,34 @@ extension LogEvent {
     /// The time limit of an operator's switch has expired.
     static func switchedOn(name: Name) -> LogEvent {
         LogEvent(
-            .info, "switched-on", .written,
+            .info, .switchedOn, .written,
             "providers are used again for \(name.isRoot ? "all names" : name.description)",
             ["name": .text(name.description)])
     }
 
     /// An operator's switch was restored after a restart.
     static func stillSwitchedOff(_ report: SwitchReport) -> LogEvent {
-        LogEvent(.info, "still-switched-off", .written, "httpdns is \(report.text)")
+        LogEvent(.info, .stillSwitchedOff, .written, "httpdns is \(report.text)")
     }
 
     /// The time of a rule that was added at run time has passed.
     static func addedRuleEnded(_ name: Name) -> LogEvent {
         LogEvent(
-            .info, "added-rule-gone", .written, "the rule added for \(name) has ended",
+            .info, .addedRuleGone, .written, "the rule added for \(name) has ended",
             ["name": .text(name.description), "reason": .text("ended")])
     }
 
     /// The settings do not allow a rule that was added at run time any more.
     static func addedRuleRemoved(_ name: Name, reason: String) -> LogEvent {
         LogEvent(
-            .warning, "added-rule-gone", .written, "the rule added for \(name) was removed: \(reason)",
+            .warning, .addedRuleGone, .written, "the rule added for \(name) was removed: \(reason)",
             ["name": .text(name.description), "reason": .text(reason)])
     }
 
     /// The settings lack the nameserver of an added rule.
     static func addedRule(_ name: Name, lacksNameserver nameserver: String) -> LogEvent {
         LogEvent(
-            .warning, "added-rule-without-nameserver", .written,
+            .warning, .addedRuleWithoutNameserver, .written,
             "names under \(name) get no answer: the rule added for them names nameserver \(nameserver), which the "
                 + "settings lack; add it there, or run: httpdnsctl rule rm \(name)",
             ["name": .text(name.description), "nameserver": .text(nameserver)])
@@ -249,17 +247,17 @@ extension LogEvent {
     /// The store was not read in time.
     static var addedRulesLate: LogEvent {
         LogEvent(
-            .warning, "added-rules-late", .written,
+            .warning, .addedRulesLate, .written,
             "the store is not read yet; rules that were added at run time are in force when it is")
     }
 
     static func query(_ report: FlightEventReport) -> LogEvent {
-        LogEvent(.info, "query", .written, String(report.line.dropLast()), report.logFields)
+        LogEvent(.info, .query, .written, String(report.line.dropLast()), report.logFields)
     }
 
     static func queriesLeftOut(_ count: UInt64) -> LogEvent {
         LogEvent(
-            .info, "queries-left-out", .counted, "\(count) queries not logged because of the rate limit",
+            .info, .queriesLeftOut, .counted, "\(count) queries not logged because of the rate limit",
             ["count": .number(Int(count))])
     }
 }

@@ -1,5 +1,6 @@
-// Writes log lines to standard error on a thread of its own. A reader that stops blocks that thread only: lines without
-// room are dropped and counted, and a line says how many when there is room again. Main thread only.
+// Writes log lines to standard error, or to the journal with their fields, on a thread of its own. A reader that stops
+// blocks that thread only: lines without room are dropped and counted, and a line says how many when there is room
+// again. Main thread only.
 
 import Control
 import DNSWire
@@ -29,26 +30,25 @@ final class LogWriter {
         counts.refusedLines.load(ordering: .relaxed) + counts.failedLines.load(ordering: .relaxed)
     }
 
-    /// - Parameters:
-    ///   - text: whole lines.
-    ///   - lines: their number.
-    func write(_ text: String, lines: Int, form: LogForm) {
+    /// Lines that are text are written together.
+    func write(_ lines: [LogLine], as form: LogForm) {
+        let parts = form.parts(lines)
         guard let mailbox = beginIfNeeded() else {
             // Without threads the daemon does not start, and this line says so.
-            StandardStreams.writeError(text)
+            for part in parts { StandardStreams.writeError(part.text) }
             return
         }
-        let bytes = text.utf8.count
+        let bytes = parts.reduce(0) { $0 + $1.bytes }
         let refused = counts.refusedLines.load(ordering: .relaxed)
         guard counts.bytes.load(ordering: .relaxed) + bytes <= LogWriter.maxBytes,
             counts.texts.load(ordering: .relaxed) < LogWriter.maxTexts
         else {
-            counts.refusedLines.store(refused + UInt64(lines), ordering: .relaxed)
+            counts.refusedLines.store(refused + UInt64(lines.count), ordering: .relaxed)
             return
         }
         counts.bytes.add(bytes, ordering: .relaxed)
         counts.texts.add(1, ordering: .relaxed)
-        _ = mailbox.post(WaitingText(text: text, lines: lines, form: form, refusedBefore: refused))
+        _ = mailbox.post(WaitingText(parts: parts, bytes: bytes, form: form, refusedBefore: refused))
     }
 
     /// Waits for the reader, but not for long. May be called again.
@@ -74,8 +74,8 @@ final class LogWriter {
 }
 
 private struct WaitingText: Sendable {
-    let text: String
-    let lines: Int
+    let parts: [LogPart]
+    let bytes: Int
     let form: LogForm
     /// Lines that were refused before this text, since the start.
     let refusedBefore: UInt64
@@ -92,13 +92,24 @@ private final class LogCounts: Sendable {
 enum LogForm {
     case plain, journal, objects
 
-    func text(_ line: LogLine) -> String {
+    fileprivate func parts(_ lines: [LogLine]) -> [LogPart] {
         switch self {
-        case .plain: line.plain
-        case .journal: line.forJournal
-        case .objects: line.object(at: Clock.wallMilliseconds())
+        case .plain: [LogPart(text: lines.map(\.plain).joined(), lines: lines.count)]
+        case .journal: lines.map { LogPart(text: $0.forJournal, lines: 1, entry: $0.journalEntry) }
+        case .objects:
+            [LogPart(text: lines.map { $0.object(at: Clock.wallMilliseconds()) }.joined(), lines: lines.count)]
         }
     }
+}
+
+/// Lines that are written at once.
+private struct LogPart: Sendable {
+    let text: String
+    let lines: Int
+    /// The line as an entry of the journal. If the journal does not take it, the text is written.
+    var entry: [UInt8] = []
+
+    var bytes: Int { text.utf8.count + entry.count }
 }
 
 /// The work of the writer's thread.
@@ -107,6 +118,7 @@ private struct LogLoop {
     /// Dropped lines that were reported by a line.
     private var reportedLines: UInt64 = 0
     private var form = LogForm.plain
+    private lazy var journal = try? JournalSocket()
 
     init(_ counts: LogCounts) {
         self.counts = counts
@@ -120,25 +132,29 @@ private struct LogLoop {
             for text in mailbox.takeAll() {
                 guard let text else { return }
                 form = text.form
-                write(text.text, lines: text.lines, refused: text.refusedBefore)
-                counts.bytes.subtract(text.text.utf8.count, ordering: .relaxed)
+                reportDropped(text.refusedBefore)
+                for part in text.parts where !write(part) {
+                    counts.failedLines.add(UInt64(part.lines), ordering: .relaxed)
+                }
+                counts.bytes.subtract(text.bytes, ordering: .relaxed)
                 counts.texts.subtract(1, ordering: .relaxed)
             }
-            write("", lines: 0, refused: counts.refusedLines.load(ordering: .relaxed))
+            reportDropped(counts.refusedLines.load(ordering: .relaxed))
         }
     }
 
-    /// - Parameter refused: lines that were refused before these, since the start.
-    private mutating func write(_ text: String, lines: Int, refused: UInt64) {
+    /// - Parameter refused: lines that were refused since the start.
+    private mutating func reportDropped(_ refused: UInt64) {
         let dropped = refused + counts.failedLines.load(ordering: .relaxed)
-        let missing = dropped > reportedLines ? dropped - reportedLines : 0
-        let note = missing == 0 ? "" : form.text(LogLine(droppedLines: missing))
-        guard missing > 0 || lines > 0 else { return }
-        if StandardStreams.writeError(note + text) {
-            reportedLines += missing
-        } else {
-            counts.failedLines.add(UInt64(lines), ordering: .relaxed)
-        }
+        guard dropped > reportedLines else { return }
+        let note = form.parts([LogLine(droppedLines: dropped - reportedLines)])
+        if note.allSatisfy({ write($0) }) { reportedLines = dropped }
+    }
+
+    /// - Returns: false if the part could not be written.
+    private mutating func write(_ part: LogPart) -> Bool {
+        if !part.entry.isEmpty, let journal, journal.send(part.entry) { return true }
+        return StandardStreams.writeError(part.text)
     }
 }
 
@@ -147,7 +163,7 @@ extension LogLine {
     fileprivate init(droppedLines count: UInt64) {
         let lines = counted(Int(count), "log line", "log lines")
         self.init(
-            .warning, "log-lines-dropped",
+            .warning, EventWord.logLinesDropped.rawValue,
             "\(lines) dropped: standard error was not read in time, or its disk was full",
             fields: ["count": .number(Int(count))])
     }

@@ -11,31 +11,31 @@ import Upstreams
 extension LogEvent {
     static func providerDown(name: String, reason: String) -> LogEvent {
         LogEvent(
-            .warning, "provider-down", .change, "provider \(name) is down: \(reason)",
+            .warning, .providerDown, .change, "provider \(name) is down: \(reason)",
             ["provider": .text(name), "reason": .text(reason)])
     }
 
     static func providerUp(name: String) -> LogEvent {
-        LogEvent(.info, "provider-up", .change, "provider \(name) is up", ["provider": .text(name)])
+        LogEvent(.info, .providerUp, .change, "provider \(name) is up", ["provider": .text(name)])
     }
 
     /// No nameserver and no other provider has an address of its host name.
     static func providerUnresolved(name: String, host: String) -> LogEvent {
         LogEvent(
-            .warning, "provider-unresolved", .change,
+            .warning, .providerUnresolved, .change,
             "provider \(name) waits for an address: neither nameservers nor other providers have one for \(host)",
             ["provider": .text(name), "host": .text(host)])
     }
 
     static func providerResolved(name: String, host: String, _ addresses: [String]) -> LogEvent {
         LogEvent(
-            .info, "provider-resolved", .change, "provider \(name) is used: \(host) is \(list(addresses))",
+            .info, .providerResolved, .change, "provider \(name) is used: \(host) is \(list(addresses))",
             ["provider": .text(name), "host": .text(host), "addresses": .list(addresses)])
     }
 
     static func providerBlocked(name: String, reason: String) -> LogEvent {
         LogEvent(
-            .warning, "provider-blocked", .change, "provider \(name) is blocked: \(reason)",
+            .warning, .providerBlocked, .change, "provider \(name) is blocked: \(reason)",
             ["provider": .text(name), "reason": .text(reason)])
     }
 
@@ -47,7 +47,7 @@ extension LogEvent {
             .map { "\($0.key == .refused ? "connection refused" : $0.key.rawValue) \($0.value)" }
             .joined(separator: ", ")
         return LogEvent(
-            .warning, "providers-fail", .change,
+            .warning, .providersFail, .change,
             "every provider fails (\(counts)): "
                 + (hasSystemResolver ? "the system resolver answers" : "only cached answers are left"),
             [
@@ -60,27 +60,27 @@ extension LogEvent {
     /// The end of `providersFail`.
     static func providersWork(after duration: Duration) -> LogEvent {
         LogEvent(
-            .info, "providers-work", .change, "a provider works again after \(duration.wholeSeconds) s without any",
+            .info, .providersWork, .change, "a provider works again after \(duration.wholeSeconds) s without any",
             ["after_ms": .number(duration.wholeMilliseconds)]
         ).with(.ended(after: duration))
     }
 
     static func providerThrottled(name: String) -> LogEvent {
         LogEvent(
-            .info, "provider-throttled", .change, "provider \(name) is throttled: it asked for fewer requests",
+            .info, .providerThrottled, .change, "provider \(name) is throttled: it asked for fewer requests",
             ["provider": .text(name)])
     }
 
     static func providerAskedAgain(name: String) -> LogEvent {
         LogEvent(
-            .info, "provider-asked-again", .change, "provider \(name) is no longer throttled",
+            .info, .providerAskedAgain, .change, "provider \(name) is no longer throttled",
             ["provider": .text(name)])
     }
 
     /// 80 % of the account's quota, or all of it.
     static func quota(_ warning: QuotaWarning) -> LogEvent {
         LogEvent(
-            .warning, "quota", .written, warning.text,
+            .warning, .quota, .written, warning.text,
             [
                 "provider": .text(warning.provider), "questions": .number(warning.questions),
                 "quota": .text(warning.quota), "used_up": .text(warning.isUsedUp ? "yes" : "no"),
@@ -89,7 +89,7 @@ extension LogEvent {
 
     static func requestFailed(provider: String, reason: String) -> LogEvent {
         LogEvent(
-            .debug, "request-failed", .written, "request to \(provider) failed: \(reason)",
+            .debug, .requestFailed, .written, "request to \(provider) failed: \(reason)",
             ["provider": .text(provider), "reason": .text(reason)])
     }
 
@@ -113,13 +113,13 @@ extension LogEvent {
 extension LogEvent {
     /// Address verification is off although the settings enable it.
     static func probesOff(_ problem: String) -> LogEvent {
-        LogEvent(.warning, "probes-off", .counted, "addresses are not verified: \(problem)")
+        LogEvent(.warning, .probesOff, .counted, "addresses are not verified: \(problem)")
     }
 
     /// A probe found the address from this source mismatched, while another source's address was verified.
     static func divergence(source: String) -> LogEvent {
         LogEvent(
-            .warning, "divergence", .counted,
+            .warning, .divergence, .counted,
             "\(source) returned a mismatched address, another upstream a verified one; see httpdnsctl evidence",
             ["source": .text(source)])
     }
@@ -127,7 +127,7 @@ extension LogEvent {
     /// An answer contradicts the rule for its name, in the way that the text says.
     static func contradiction(source: String, name: Name, _ contradiction: String) -> LogEvent {
         LogEvent(
-            .warning, "contradiction", .counted,
+            .warning, .contradiction, .counted,
             "\(source) returned a forged answer for \(name): \(contradiction); see httpdnsctl evidence",
             ["source": .text(source), "name": .text(name.description), "reason": .text(contradiction)])
     }
@@ -137,7 +137,7 @@ extension LogEvent {
 
 extension LogEvent {
     static var networkLost: LogEvent {
-        LogEvent(.info, "network-lost", .change, "no usable route to the Internet")
+        LogEvent(.info, .networkLost, .change, "no usable route to the Internet")
     }
 
     static func networkChanged(id: String, words: String, cause: NetworkCause) -> LogEvent {
@@ -151,14 +151,14 @@ extension LogEvent {
             case .carrier: "the router uses another carrier"
             }
         return LogEvent(
-            .info, "network-changed", .change, "network \(id) (\(words)): \(reason)",
+            .info, .networkChanged, .change, "network \(id) (\(words)): \(reason)",
             ["network": .text(id), "words": .text(words), "cause": .text(cause.rawValue)])
     }
 
     /// The first upstream answer after a network change.
     static func networkRecovered(after duration: Duration) -> LogEvent {
         LogEvent(
-            .info, "network-recovered", .change,
+            .info, .networkRecovered, .change,
             "first answer on the new network after \(duration.wholeMilliseconds) ms",
             ["after_ms": .number(duration.wholeMilliseconds)])
     }
@@ -167,15 +167,15 @@ extension LogEvent {
         switch event {
         case .suspected:
             LogEvent(
-                .warning, "portal-suspected", .change,
+                .warning, .portalSuspected, .change,
                 "a captive portal is suspected: every provider fails its TLS check or is redirected, and the system "
                     + "resolver answers; portal detection names go to the system resolver only")
         case .redirects(let host):
             LogEvent(
-                .info, "portal-redirects", .change, "the captive portal redirects to \(host)",
+                .info, .portalRedirects, .change, "the captive portal redirects to \(host)",
                 ["host": .text(host.description)])
         case .ended(let end):
-            LogEvent(.info, "portal-ended", .change, "captive portal no longer suspected: \(end.rawValue)")
+            LogEvent(.info, .portalEnded, .change, "captive portal no longer suspected: \(end.rawValue)")
         }
     }
 }
@@ -219,29 +219,29 @@ extension LogEvent {
         switch news {
         case .down(let name, let reason):
             LogEvent(
-                .warning, "nameserver-down", .change, "nameserver \(name) is down: \(reason)",
+                .warning, .nameserverDown, .change, "nameserver \(name) is down: \(reason)",
                 ["nameserver": .text(name), "reason": .text(reason)])
         case .up(let name):
-            LogEvent(.info, "nameserver-up", .change, "nameserver \(name) is up", ["nameserver": .text(name)])
+            LogEvent(.info, .nameserverUp, .change, "nameserver \(name) is up", ["nameserver": .text(name)])
         case .loops(let server):
-            event(.warning, "nameserver-loops", server, "forwards queries back to this daemon; not used")
+            event(.warning, .nameserverLoops, server, "forwards queries back to this daemon; not used")
         case .askedAgain(let server):
             event(
-                .info, "nameserver-asked-again", server,
+                .info, .nameserverAskedAgain, server,
                 "no longer forwards queries back to this daemon; used again")
         case .silent(let server):
-            event(.warning, "nameserver-silent", server, "does not reply; asked last, and tested beside questions")
-        case .replies(let server): event(.info, "nameserver-replies", server, "replies again")
+            event(.warning, .nameserverSilent, server, "does not reply; asked last, and tested beside questions")
+        case .replies(let server): event(.info, .nameserverReplies, server, "replies again")
         case .onlyTCP(let server):
-            event(.info, "nameserver-tcp-only", server, "replies over TCP, not over UDP; asked over TCP")
-        case .datagramsAgain(let server): event(.info, "nameserver-udp-again", server, "replies over UDP again")
+            event(.info, .nameserverTCPOnly, server, "replies over TCP, not over UDP; asked over TCP")
+        case .datagramsAgain(let server): event(.info, .nameserverUDPAgain, server, "replies over UDP again")
         case .announced(let link, let ignored): announced(link, ignored)
         case .linkEnded(let name):
-            LogEvent(.info, "link-ended", .change, "link \(name) announces no domain any more", ["link": .text(name)])
+            LogEvent(.info, .linkEnded, .change, "link \(name) announces no domain any more", ["link": .text(name)])
         }
     }
 
-    private static func event(_ level: LogLevel, _ word: String, _ server: String, _ text: String) -> LogEvent {
+    private static func event(_ level: LogLevel, _ word: EventWord, _ server: String, _ text: String) -> LogEvent {
         LogEvent(level, word, .change, "nameserver \(server) \(text)", ["server": .text(server)])
     }
 
@@ -250,7 +250,7 @@ extension LogEvent {
         let others = ignored.map(\.description)
         let left = others.isEmpty ? "" : "; ignored, since public or another link's: " + others.joined(separator: ", ")
         return LogEvent(
-            .info, "link-announces", .change,
+            .info, .linkAnnounces, .change,
             "link \(link.name) announces \(domains.joined(separator: ", ")); its servers are "
                 + servers.joined(separator: ", ") + left,
             [
@@ -276,7 +276,7 @@ extension LogEvent {
         let unused = omitted + nameservers.unreadable.map { "\($0.debugDescription) (not an address)" }
         let unheeded = nameservers.options.unheeded
         return LogEvent(
-            .info, "nameservers-changed", .change,
+            .info, .nameserversChanged, .change,
             "system resolver: \(list(nameservers.servers))" + (path.map { ", from \($0)" } ?? "")
                 + (unused.isEmpty ? "" : "; not used: \(list(unused))")
                 + (unheeded.isEmpty ? "" : "; options not followed: \(list(unheeded))"),
@@ -296,7 +296,7 @@ extension LogEvent {
 
     static func fleet(redisLost server: String, reason: String) -> LogEvent {
         LogEvent(
-            .warning, "fleet-redis-lost", .change,
+            .warning, .fleetRedisLost, .change,
             "no answers are shared with the fleet, and names are resolved alone: Redis at \(server): \(reason); check "
                 + "it with: redis-cli ping",
             ["server": .text(server), "reason": .text(reason)])
@@ -304,7 +304,7 @@ extension LogEvent {
 
     static func fleet(redisWorks server: String) -> LogEvent {
         LogEvent(
-            .info, "fleet-redis-works", .change, "answers are shared with the fleet by Redis at \(server)",
+            .info, .fleetRedisWorks, .change, "answers are shared with the fleet by Redis at \(server)",
             ["server": .text(server)])
     }
 }

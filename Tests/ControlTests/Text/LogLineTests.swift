@@ -36,6 +36,26 @@ struct LogLineTests {
         #expect(refused.object(at: 0).contains(#""time":"1970-01-01T00:00:00.000Z""#))
     }
 
+    @Test("an entry of the journal has the event, and each value of each field")
+    func entry() {
+        #expect(
+            String(decoding: line.journalEntry, as: UTF8.self) == """
+                PRIORITY=4
+                SYSLOG_IDENTIFIER=httpdnsd
+                MESSAGE=provider a fails: timeout
+                HTTPDNSD_EVENT=provider-down
+                HTTPDNSD_PROVIDER=a
+                HTTPDNSD_SERVERS=x
+                HTTPDNSD_SERVERS=y
+                HTTPDNSD_TRIES=3
+
+                """)
+        let refused = LogLine(.error, "settings-refused", "not reloaded:", details: ["a:1: no", "a:2: no"])
+        // Its size, 33 bytes, in 8 bytes.
+        let message = "MESSAGE\n\u{21}\0\0\0\0\0\0\0not reloaded:\n  a:1: no\n  a:2: no\nHTTPDNSD_EVENT="
+        #expect(String(decoding: refused.journalEntry, as: UTF8.self).contains(message))
+    }
+
     @Test("words of strangers begin no line, take no priority and move no cursor")
     func hostile() {
         let seed: UInt64 = 0x10_6C_1E
@@ -54,6 +74,10 @@ struct LogLineTests {
                 }
                 #expect(isTame, "seed \(seed) round \(round): \(form.debugDescription)")
             }
+            let names = line.journalEntry.split(separator: UInt8(ascii: "\n")).map { line in
+                String(decoding: line.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)
+            }
+            #expect(names.count { $0 == "HTTPDNSD_EVENT" || $0 == "PRIORITY" } == 2, "seed \(seed) round \(round)")
         }
     }
 

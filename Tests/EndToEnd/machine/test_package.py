@@ -293,6 +293,15 @@ class Installed(OnMachine):
         eventually(lambda: "log.level" in self.machine.journal("--unit=httpdnsd"), what="the journal says what is wrong")
         self.assertEqual("active", self.property("ActiveState"))
 
+    def test_the_journal_finds_events_by_their_fields(self):
+        entries = self.machine.journal("--unit=httpdnsd", "HTTPDNSD_EVENT=ready", "--output=json").splitlines()
+        self.assertTrue(entries)
+        ready = json.loads(entries[-1])
+        self.assertEqual(("journal", "httpdnsd"), (ready["_TRANSPORT"], ready["SYSLOG_IDENTIFIER"]))
+        self.assertEqual(["127.0.0.1:53", "[::1]:53"], ready["HTTPDNSD_LISTEN"])
+        by_value = self.machine.journal("HTTPDNSD_LISTEN=[::1]:53", "--output=cat")
+        self.assertTrue(all(line.startswith("ready: listening on ") for line in by_value.splitlines()))
+
     def test_the_units_are_without_fault(self):
         files = [f"/lib/systemd/system/{unit}" for unit in UNITS]
         verified = self.machine.run("systemd-analyze", "verify", "--man=no", *files)

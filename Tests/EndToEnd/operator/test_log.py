@@ -6,11 +6,61 @@ import re
 import signal
 import socket
 import subprocess
+import unittest
 
+import journal
 import paths
 from cases import Case, closed_provider
 from dig import dig
 from programs import Daemon, ctl
+
+
+@unittest.skipUnless(os.geteuid() == 0, "the journal's socket is put into a mount namespace")
+class Entries(Case):
+    """The journal with its own socket: each line is an entry with fields."""
+
+    def setUp(self):
+        self.journal = journal.Journal()
+        self.addCleanup(self.journal.close)
+        self.reader, writer = socket.socketpair()
+        self.addCleanup(self.reader.close)
+        self.server = self.own(Daemon([closed_provider()]))
+        self.server.config.write_text(self.server.settings())
+        with writer:
+            status = os.fstat(writer.fileno())
+            self.server.process = subprocess.Popen(
+                [*self.journal.prefix, paths.binaries / "httpdnsd", "--config", self.server.config],
+                stdin=subprocess.DEVNULL, stdout=writer, stderr=writer,
+                env={**os.environ, "JOURNAL_STREAM": f"{status.st_dev}:{status.st_ino}"})
+
+    def test_each_event_has_its_word_and_its_fields(self):
+        ready = self.journal.until("ready")[-1]
+        self.assertEqual({
+            "PRIORITY": ["6"], "SYSLOG_IDENTIFIER": ["httpdnsd"], "HTTPDNSD_EVENT": ["ready"],
+            "HTTPDNSD_LISTEN": self.server.listen, "HTTPDNSD_PROVIDERS": ["closed"],
+            "HTTPDNSD_SYSTEM_SERVERS": self.server.system, "HTTPDNSD_THREADS": [str(len(os.sched_getaffinity(0)))],
+        }, {name: values for name, values in ready.items() if name != "MESSAGE"})
+        self.assertRegex(ready["MESSAGE"][0], "^ready: listening on ")
+        for number in range(8):
+            dig(self.server, f"n{number}.name{number}.example", "A")
+        down = self.journal.until("provider-down")[-1]
+        self.assertEqual((["4"], ["closed"]), (down["PRIORITY"], down["HTTPDNSD_PROVIDER"]))
+        self.assertEqual([f"provider closed is down: {down['HTTPDNSD_REASON'][0]}"], down["MESSAGE"])
+        self.server.config.write_text("nonsense\n")
+        self.server.signal(signal.SIGHUP)
+        refused = self.journal.until("settings-refused")[-1]
+        self.assertEqual(["3"], refused["PRIORITY"])
+        self.assertRegex(refused["MESSAGE"][0], r"^settings not reloaded, the old ones stay in force:\n  /.*:1:")
+        self.server.stop()
+        self.assertEqual(["stopped"], self.journal.until("stopped")[-1]["MESSAGE"])
+        self.assertEqual(b"", self.reader.recv(65536), "no line is written twice")
+
+    def test_without_the_socket_lines_go_to_standard_error(self):
+        self.journal.until("ready")
+        self.journal.socket.close()
+        self.server.signal(signal.SIGHUP)
+        self.reader.settimeout(paths.PATIENCE)
+        self.assertEqual(b"<6>settings reloaded\n", self.reader.recv(65536))
 
 
 class Journal(Case):
@@ -41,8 +91,8 @@ class Journal(Case):
         self.own(server)
         server.config.write_text(server.settings())
         server.process = subprocess.Popen(
-            [paths.binaries / "httpdnsd", "--config", server.config], stdin=subprocess.DEVNULL, stdout=writer,
-            stderr=writer, env={**os.environ, "JOURNAL_STREAM": stream})
+            [*journal.private_run(), paths.binaries / "httpdnsd", "--config", server.config],
+            stdin=subprocess.DEVNULL, stdout=writer, stderr=writer, env={**os.environ, "JOURNAL_STREAM": stream})
         writer.close()
         heard = ""
         reader.settimeout(paths.PATIENCE)

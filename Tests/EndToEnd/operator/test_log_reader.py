@@ -7,7 +7,9 @@ import socket
 import subprocess
 import termios
 import time
+import unittest
 
+import journal
 import paths
 import wire
 from cases import Case, closed_provider, rule
@@ -26,14 +28,14 @@ class StoppedReader(Case):
     def setUp(self):
         self.system = self.nsd()
 
-    def serve(self, stream, **environment):
+    def serve(self, stream, prefix=(), **environment):
         """A daemon that logs each query to a descriptor."""
         server = self.own(Daemon(
             [closed_provider()], system=[self.system.server],
             sections=rule(".", resolver='"system"') + '[log]\nqueries = true\nrecorder-directory = ""\n'))
         server.config.write_text(server.settings())
         server.process = subprocess.Popen(
-            [paths.binaries / "httpdnsd", "--config", server.config], stdin=subprocess.DEVNULL, stdout=stream,
+            [*prefix, paths.binaries / "httpdnsd", "--config", server.config], stdin=subprocess.DEVNULL, stdout=stream,
             stderr=stream, env={**os.environ, **environment})
         eventually(lambda: server.control.exists() and dig(server, "a.any.lab.example", "A").data,
                    what="it answers before its reader stops")
@@ -68,7 +70,19 @@ class StoppedReader(Case):
         writer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
         with writer:
             status = os.fstat(writer.fileno())
-            server = self.serve(writer, JOURNAL_STREAM=f"{status.st_dev}:{status.st_ino}")
+            server = self.serve(
+                writer, journal.private_run(), JOURNAL_STREAM=f"{status.st_dev}:{status.st_ino}")
+        self.holds(server)
+
+    @unittest.skipUnless(os.geteuid() == 0, "the journal's socket is put into a mount namespace")
+    def test_the_journal_s_socket(self):
+        stopped = journal.Journal()
+        self.addCleanup(stopped.close)
+        reader, writer = socket.socketpair()
+        self.addCleanup(reader.close)
+        with writer:
+            status = os.fstat(writer.fileno())
+            server = self.serve(writer, stopped.prefix, JOURNAL_STREAM=f"{status.st_dev}:{status.st_ino}")
         self.holds(server)
 
     def test_a_terminal_whose_output_is_stopped(self):
