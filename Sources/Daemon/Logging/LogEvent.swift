@@ -102,7 +102,7 @@ extension LogEvent {
             unusable == 0 ? nil : "\(unusable) unusable ones closed",
         ]
         return LogEvent(
-            unusable == 0 ? .info : .warning, "sockets-taken-over", .written,
+            unusable == 0 ? .info : .warning, .socketsTakenOver, .written,
             parts.compactMap(\.self).joined(separator: "; "),
             [
                 "listen": .list(addresses.map(\.description)), "connections": .number(connections),
