@@ -38,8 +38,11 @@ package struct KeptSockets {
                 let address = try descriptor.localAddress()
                 listeners.append((address, try Listener(inherited: descriptor)))
             case (.connection, .connection):
-                let peer = try descriptor.peerAddress()
-                connections.append((peer, try StreamSocket(inherited: descriptor)))
+                if let peer = try descriptor.peerAddress() {
+                    connections.append((peer, try StreamSocket(inherited: descriptor)))
+                } else {
+                    unusableCount += 1
+                }
             case (.bound, .connection), (.bound, nil), (.connection, .datagram), (.connection, .listener),
                 (.connection, nil):
                 unusableCount += 1
@@ -60,7 +63,7 @@ package struct KeptSockets {
         switch (type, try descriptor.option(SOL_SOCKET, SO_PROTOCOL)) {
         case (SOCK_DGRAM.rawValue, Int32(IPPROTO_UDP)):
             let isShared = try descriptor.option(SOL_SOCKET, SO_REUSEPORT) != 0
-            return isShared && !descriptor.isConnected ? .datagram : nil
+            return isShared && (try? descriptor.peerAddress()) == nil ? .datagram : nil
         case (SOCK_STREAM.rawValue, Int32(IPPROTO_TCP)):
             return try descriptor.option(SOL_SOCKET, SO_ACCEPTCONN) != 0 ? .listener : .connection
         default: return nil

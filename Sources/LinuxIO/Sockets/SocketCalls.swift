@@ -76,15 +76,12 @@ extension FileDescriptor {
         return address
     }
 
+    /// Returns nil for a peer without an IP address, such as that of a UNIX socket.
+    ///
     /// - Throws: ENOTCONN without a peer.
-    func peerAddress() throws(SystemError) -> SocketAddress {
+    func peerAddress() throws(SystemError) -> SocketAddress? {
         var kernel = SocketAddress.Kernel()
         try SystemCall.run("getpeername") { unsafe kernel.withPointer { unsafe getpeername(raw, $0, &$1) } }
-        guard let address = SocketAddress(kernel.storage) else {
-            throw SystemError(call: "getpeername", code: EAFNOSUPPORT)
-        }
-        return address
+        return SocketAddress(kernel.storage)
     }
-
-    var isConnected: Bool { (try? peerAddress()) != nil }
 }
