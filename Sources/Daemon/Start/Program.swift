@@ -64,14 +64,20 @@ package enum Program {
         return 1
     }
 
-    /// Checks with the daemon's privileges, so that root learns which files the daemon could not read.
+    /// Checks with the daemon's privileges, so that root learns which files the daemon could not read. A file that root
+    /// has written in a directory of its own is checked all the same, because it will be moved.
     private static func check(_ settings: Settings, isFromFile: Bool, _ options: Options) throws {
+        var closed: ClosedFile?
         if Privileges.isRoot {
-            try ServingUser(settings.server.user).takeOver()
-            _ = try SettingsFile.read(options)
+            let user = try ServingUser(settings.server.user)
+            try user.takeOver()
+            let file = ClosedFile(SettingsFile.absolutePath(options), to: user.account)
+            closed = isFromFile && file.isWayClosed ? file : nil
+            if closed == nil { _ = try SettingsFile.read(options, as: user.account) }
         }
         let secrets = try LoadedSecrets(for: settings, options)
         var report = CheckReport(settings, secrets.accounts, file: isFromFile ? SettingsFile.path(options) : nil)
+        if let closed { report.warnings.append("\(SettingsFile.path(options)): warning: \(closed.text)") }
         report.warnings += secrets.names.warnings.map { "warning: \($0)" }
         if let question = options.explained {
             let start = try FreshStart(settings, secrets, options) { path, error in
@@ -95,7 +101,7 @@ package enum Program {
         user.leaveDirectories(settings, sparing: SettingsFile.path(options))
         try user.takeOver()
         // Every reload has to read the file with these privileges.
-        if user.account != nil { _ = try SettingsFile.read(options) }
+        if let account = user.account { _ = try SettingsFile.read(options, as: account) }
         let secrets = try LoadedSecrets(for: settings, options, bound: listeners.ports)
         // Must precede the start of other threads.
         let filter = CallFilter()

@@ -23,13 +23,14 @@ enum SettingsFile {
         return path.hasPrefix("/") ? path : "\(Machine.currentDirectory)/\(path)"
     }
 
-    static func read(_ options: Options) throws(UnusableSettings) -> Settings {
-        try readIfPresent(options) ?? .defaults
+    /// - Parameter account: the account of this process, for a complaint; nil if its name is not known.
+    static func read(_ options: Options, as account: Account? = nil) throws(UnusableSettings) -> Settings {
+        try readIfPresent(options, as: account) ?? .defaults
     }
 
     /// Returns nil if the standard file does not exist. A missing `--config` file is an error.
-    static func readIfPresent(_ options: Options) throws(UnusableSettings) -> Settings? {
-        guard let bytes = try bytes(options) else { return nil }
+    static func readIfPresent(_ options: Options, as account: Account? = nil) throws(UnusableSettings) -> Settings? {
+        guard let bytes = try bytes(options, as: account) else { return nil }
         return try parse(bytes, path(options))
     }
 
@@ -61,17 +62,16 @@ enum SettingsFile {
         }
     }
 
-    private static func bytes(_ options: Options) throws(UnusableSettings) -> [UInt8]? {
+    private static func bytes(_ options: Options, as account: Account? = nil) throws(UnusableSettings) -> [UInt8]? {
         let path = path(options)
         do throws(SystemError) {
             return try TextFile.read(path, maxBytes: maxBytes)
         } catch {
             if options.configFile == nil, error.isNoSuchFile { return nil }
-            let remedy =
+            let fault =
                 error.isPermissionDenied
-                ? "; user \(Machine.user.userID) must read it (chmod 0644) and search its directories (chmod 0755)"
-                : ""
-            throw UnusableSettings(complaints: ["\(path): can't be read: \(error)\(remedy)"])
+                ? ClosedFile(absolutePath(options), to: account).text : "can't be read: \(error)"
+            throw UnusableSettings(complaints: ["\(path): \(fault)"])
         }
     }
 

@@ -5,6 +5,7 @@ import contextlib
 import ctypes
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -173,14 +174,37 @@ class Rights(Case):
         server.config.write_text(server.settings())
         os.chmod(server.config, 0o600)
         said = self.refused(server)
-        finding = rf"{server.config}: can't be read: .*; user {paths.DAEMON.pw_uid} must read it"
-        self.assertRegex(said, finding)
+        user = f"the daemon runs as user {paths.DAEMON.pw_name} ({paths.DAEMON.pw_uid}), which can't read this file: "
+        finding = f"{server.config}: {user}it is closed to other users; run: chmod 644 {server.config}\n"
+        self.assertIn(finding, said)
         server.config.write_text(server.settings())
         os.chmod(server.config, 0o600)
         checked = subprocess.run(
             [paths.binaries / "httpdnsd", "--check", "--config", server.config], capture_output=True, text=True)
-        self.assertEqual(1, checked.returncode)
-        self.assertRegex(checked.stderr, finding)
+        self.assertEqual((1, ""), (checked.returncode, checked.stdout))
+        self.assertIn(finding, checked.stderr)
+        # A file that is valid itself, in a directory like /root.
+        os.chmod(server.config, 0o644)
+        closed = server.directory / "closed"
+        closed.mkdir(mode=0o700)
+        os.chown(closed, 0, 0)
+        shutil.copy(server.config, closed / "new.toml")
+        (server.directory / "link.toml").symlink_to(closed / "new.toml")
+        for config, reason in (
+                (closed / "new.toml", f"the directory {closed} is closed to it"),
+                (server.directory / "link.toml",
+                 f"the link {server.directory}/link.toml leads through a directory that is closed to it")):
+            copy = f"install -D -m 644 {config} /etc/httpdnsd/{config.name}"
+            finding = f"{user}{reason}; copy the file, and name the copy: {copy}\n"
+            for name, where in ((config, "/"), (config.name, config.parent)):
+                checked = subprocess.run(
+                    [paths.binaries / "httpdnsd", "--check", "--config", name], capture_output=True, text=True,
+                    cwd=where)
+                self.assertEqual(
+                    (0, f"{name}: valid: 1 provider, 0 rules\n"), (checked.returncode, checked.stdout), checked.stderr)
+                self.assertIn(f"httpdnsd: {name}: warning: {finding}", checked.stderr)
+            server.config = config
+            self.assertIn(f"httpdnsd: {config}: {finding}", self.refused(server))
 
     def test_directories_of_the_daemon_are_given_to_its_user_and_no_others(self):
         server = self.own(Daemon([self.provider.provider("json")]))
