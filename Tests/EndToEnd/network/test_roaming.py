@@ -64,12 +64,12 @@ class Switches(Roaming):
         self.assertLess(percentile(recoveries, 0.95), RECOVERY)
         self.assertLess(percentile(reported, 0.95), RECOVERY)
         self.assertGreater(min(reported), 0)
-        for what, more in {"open_fds": 4, "entries": len(NAMES) // 10, "rss_bytes": 4 << 20}.items():
+        for what, more in {"open_fds": 4, "entries": len(NAMES) // 10, "own_bytes": 4 << 20}.items():
             self.assertLessEqual(self.taken()[what], settled[what] + more, what)
 
     def taken(self):
         stats = self.server.stats()
-        return {"entries": stats["cache"]["entries"], **stats["process"]}
+        return {"entries": stats["cache"]["entries"], "own_bytes": self.server.own_bytes(), **stats["process"]}
 
 
 class Virtual(Roaming):

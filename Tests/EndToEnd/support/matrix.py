@@ -257,8 +257,7 @@ class Stand(contextlib.ExitStack):
     # MARK: what is left behind
 
     def _footprint(self):
-        process = self.daemon.stats()["process"]
-        return process["open_fds"], process["rss_bytes"]
+        return self.daemon.stats()["process"]["open_fds"], self.daemon.own_bytes()
 
     def leftovers(self):
         """The problems of the whole row, after all connections had time to close."""

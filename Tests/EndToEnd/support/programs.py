@@ -217,6 +217,11 @@ class Daemon(Program):
     def stats(self):
         return json.loads(self.ask_control("stats --json"))
 
+    def own_bytes(self):
+        """The memory of the daemon alone: without pages of its program, which are unmapped after the start."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split("RssAnon:")[1].split()[0]) * 1024
+
     def failures(self, provider):
         return next(entry["failures"] for entry in self.stats()["providers"] if entry["name"] == provider)
 

@@ -194,10 +194,6 @@ class HTTP2(Case):
                 self.recovers()
         self.assertSums(self.server.stats())
 
-    def resident_kib(self):
-        status = Path(f"/proc/{self.server.process.pid}/status").read_text()
-        return int(status.split("VmRSS:")[1].split()[0])
-
     def descriptors(self):
         return len(list(Path(f"/proc/{self.server.process.pid}/fd").iterdir()))
 
@@ -221,13 +217,13 @@ class HTTP2(Case):
     def test_floods_cost_no_memory(self):
         self.begin()
         self.recovers()
-        before = self.resident_kib()
+        before = self.server.own_bytes()
         for name, fault in FLOODS.items():
             with self.subTest(name):
                 self.provider.begin(fault, 1)
                 self.ask()
                 self.recovers()
-        self.assertLess(self.resident_kib() - before, 8192)
+        self.assertLess(self.server.own_bytes() - before, 8 << 20)
 
     def test_a_reply_without_end_ends_its_own_stream_only(self):
         """Twenty names are in flight on one connection, whose server respects its windows or does not. Its data waits
@@ -324,9 +320,9 @@ class HTTP2(Case):
         self.provider.begin(sends(reply, then=end))
         for _ in range(50):
             self.ask()
-        memory, descriptors, accepted = self.resident_kib(), self.descriptors(), self.provider.accepted
+        memory, descriptors, accepted = self.server.own_bytes(), self.descriptors(), self.provider.accepted
         for _ in range(300):
             self.assertEqual(NOERROR, self.ask())
         self.assertGreaterEqual(self.provider.accepted - accepted, 300)
-        self.assertLess(self.resident_kib() - memory, 2048)
+        self.assertLess(self.server.own_bytes() - memory, 2 << 20)
         self.assertLessEqual(self.descriptors(), descriptors + 1)
