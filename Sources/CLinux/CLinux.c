@@ -117,7 +117,7 @@ long clinux_send_local(
         header->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
         memcpy(CMSG_DATA(header), descriptors, (size_t)count * sizeof(int));
     }
-    return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return sendmsg(socket, &message, MSG_NOSIGNAL);
 }
 
 int clinux_name_this_thread(const char *name) {

@@ -2,8 +2,10 @@
 // GENERAL_NAME, and a callback in C, so that no callback enters Swift. Needs libssl-dev.
 #pragma once
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <openssl/core_names.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -69,8 +71,11 @@ static inline int copenssl_is_hashed(const char *path, int enough) {
     DIR *directory = opendir(path);
     if (directory == NULL) return 0;
     struct dirent *entry;
-    while (enough > 0 && (entry = readdir(directory)) != NULL)
-        if (strspn(entry->d_name, "0123456789abcdef") == 8 && strcmp(entry->d_name + 8, ".0") == 0) enough--;
+    while (enough > 0 && (entry = readdir(directory)) != NULL) {
+        if (strspn(entry->d_name, "0123456789abcdef") != 8 || strcmp(entry->d_name + 8, ".0") != 0) continue;
+        // A link may lead to a certificate that was removed.
+        if (faccessat(dirfd(directory), entry->d_name, R_OK, 0) == 0) enough--;
+    }
     closedir(directory);
     return enough <= 0;
 }

@@ -3,7 +3,7 @@
 enum EventWord: String, CaseIterable, Sendable {
     case notStarted = "not-started"
     case ready
-    case socketsTakenOver = "sockets-taken-over"
+    case socketsKept = "sockets-kept"
     case addressLeftOut = "address-left-out"
     case servesAs = "serves-as"
     case sharesUser = "shares-user"

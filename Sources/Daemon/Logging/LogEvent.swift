@@ -93,16 +93,19 @@ extension LogEvent {
     /// Sockets that the former process left to the service manager.
     ///
     /// - Parameter closed: addresses that the settings do not name any more.
-    static func socketsTakenOver(
+    static func socketsKept(
         addresses: [SocketAddress], connections: Int, closed: [SocketAddress], unusable: Int
     ) -> LogEvent {
+        let used =
+            addresses.map(\.description)
+            + (connections == 0 ? [] : [counted(connections, "TCP connection", "TCP connections")])
         let parts = [
-            "sockets of the former process: \(list(addresses)) and \(connections) TCP connections in use",
+            "sockets of the former process: \(list(used)) in use",
             closed.isEmpty ? nil : "\(list(closed)) closed, because the settings do not name it",
             unusable == 0 ? nil : "\(unusable) unusable ones closed",
         ]
         return LogEvent(
-            unusable == 0 ? .info : .warning, .socketsTakenOver, .written,
+            unusable == 0 ? .info : .warning, .socketsKept, .written,
             parts.compactMap(\.self).joined(separator: "; "),
             [
                 "listen": .list(addresses.map(\.description)), "connections": .number(connections),

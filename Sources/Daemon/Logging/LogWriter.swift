@@ -8,9 +8,9 @@ import LinuxIO
 import Synchronization
 
 final class LogWriter {
-    /// Bound on waiting text: some 1,500 lines, which are three turns of logged queries
-    /// (`QueryWatches.maxLinesPerTurn`), or hours of all other lines.
-    private static let maxBytes = 128 << 10
+    /// Bound on waiting text: some 900 entries of the journal or 6,000 lines of text, which are more than a turn of
+    /// logged queries (`QueryWatches.maxLinesPerTurn`), or hours of all other lines.
+    private static let maxBytes = 512 << 10
     /// Bound on waiting texts, which limits the overhead of short texts.
     private static let maxTexts = 2_048
     /// Longest wait for the reader at the end of the process.
@@ -38,17 +38,20 @@ final class LogWriter {
             for part in parts { StandardStreams.writeError(part.text) }
             return
         }
-        let bytes = parts.reduce(0) { $0 + $1.bytes }
         let refused = counts.refusedLines.load(ordering: .relaxed)
-        guard counts.bytes.load(ordering: .relaxed) + bytes <= LogWriter.maxBytes,
-            counts.texts.load(ordering: .relaxed) < LogWriter.maxTexts
-        else {
-            counts.refusedLines.store(refused + UInt64(lines.count), ordering: .relaxed)
-            return
+        var room = LogWriter.maxBytes - counts.bytes.load(ordering: .relaxed)
+        if counts.texts.load(ordering: .relaxed) >= LogWriter.maxTexts { room = 0 }
+        let taken = parts.prefix { part in
+            room -= part.bytes
+            return room >= 0
         }
+        let lost = parts.dropFirst(taken.count).reduce(0) { $0 + $1.lines }
+        counts.refusedLines.store(refused + UInt64(lost), ordering: .relaxed)
+        guard !taken.isEmpty else { return }
+        let bytes = taken.reduce(0) { $0 + $1.bytes }
         counts.bytes.add(bytes, ordering: .relaxed)
         counts.texts.add(1, ordering: .relaxed)
-        _ = mailbox.post(WaitingText(parts: parts, bytes: bytes, form: form, refusedBefore: refused))
+        _ = mailbox.post(WaitingText(parts: Array(taken), bytes: bytes, form: form, refusedBefore: refused))
     }
 
     /// Waits for the reader, but not for long. May be called again.

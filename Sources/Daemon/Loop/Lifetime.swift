@@ -132,8 +132,8 @@ extension Daemon {
         }
     }
 
-    /// Waits for the store's entries while queries wait in sockets of the former process: the first of them then find
-    /// the cache of the last process. Without such queries an early start is worth more.
+    /// Waits for the store's entries if the sockets are older than this process: queries may wait in them, and the
+    /// first then find the cache of the last process. Otherwise an early start is worth more.
     private func awaitEntries() throws(SystemError) {
         guard ports.areReused || ports.areHandedOver, let store = resolving.store else { return }
         let end = Clock.now() + Daemon.loadPatience

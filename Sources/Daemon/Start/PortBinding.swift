@@ -10,6 +10,8 @@ import Settings
 struct ReusedSockets {
     var listener: Listener?
     var datagrams: [DatagramSocket] = []
+
+    var hasSockets: Bool { listener != nil || !datagrams.isEmpty }
 }
 
 struct PortBinding {
@@ -102,7 +104,7 @@ struct PortBinding {
         self.listeners = listeners
         self.leftOut = leftOut
         areHandedOver = false
-        areReused = reused.contains { $0.listener != nil || !$0.datagrams.isEmpty }
+        areReused = reused.contains(where: \.hasSockets)
     }
 
     /// The descriptors to be left to the next process: none if the service manager has the sockets anyway.

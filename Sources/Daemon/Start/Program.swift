@@ -22,8 +22,8 @@ package enum Program {
         case .serve:
             let notice = ServiceNotice()
             let code = run(options, notice)
-            // The start has failed. Queries must be refused, instead of waiting in sockets that no process reads.
-            if code != 0 { notice?.tell(.forget(.bound)) }
+            // Queries must be refused, instead of waiting in sockets that no process reads.
+            if code != 0 { for kind in KeptKind.allCases { notice?.tell(.forget(kind)) } }
             return code
         }
         return 0
@@ -97,7 +97,7 @@ package enum Program {
         // If this fails, the daemon serves within the soft limit, which `status` shows.
         try? Machine.raiseDescriptorLimit()
         let user = try ServingUser(settings.server.user)
-        let listeners = try BoundListeners(settings, options, &inherited, notice, log)
+        let listeners = try BoundListeners(settings, options, &inherited, notice)
         user.leaveDirectories(settings, sparing: SettingsFile.path(options))
         try user.takeOver()
         // Every reload has to read the file with these privileges.
@@ -108,6 +108,7 @@ package enum Program {
         if let account = user.account {
             log(.servesAs(user: account.name, userID: account.userID, groupID: account.groupID))
         }
+        if let news = listeners.news { log(news) }
         if Machine.hasSharedUser { log(.sharesUser(userID: Machine.sharedID)) }
         if let problem = filter.problem { log(.unfiltered(reason: problem)) }
         let daemon = try Daemon(

@@ -134,9 +134,8 @@ let chineseOfDoctor = """
     疑似存在网络认证门户：%1
     open http://example.com in a browser and sign in to the network
     用浏览器打开 http://example.com，登录网络
-    provider %1 is over its quota, and asked as a last resort only until the period ends: %2 questions are billed of \
-    the quota %3
-    上游服务 %1 已超出配额，在本周期结束前只作为最后手段使用：配额 %3，已计费 %2 次查询
+    provider %1 is over its quota, and is not asked until the period ends: %2 questions are billed of the quota %3
+    上游服务 %1 已超出配额，在本周期结束前不再向它查询：配额 %3，已计费 %2 次查询
     provider %1 has used 80 % of its quota: %2 questions are billed of the quota %3
     上游服务 %1 的配额已用 80 %：配额 %3，已计费 %2 次查询
     httpdnsctl providers shows what caused them; buy more, raise quota in the settings, or give the provider names
@@ -188,7 +187,7 @@ let chineseOfDoctor = """
     没有与集群共享应答：位于 %1 的 Redis：%2
     redis-cli with the same server, user and password should answer GET h1:t; see A FLEET in httpdnsd(8) for the \
     rights that the user needs
-    用 redis-cli 以相同的服务器、用户和密码执行 GET h1:t，应能得到应答；该用户所需的权限见 httpdnsd(8) 的 A FLEET 一节
+    用 redis-cli 以相同的服务器、用户和密码执行 GET h1:t，应能得到应答；该用户所需的权限见 httpdnsd(8) 的“机群（A FLEET）”一节
     other settings than this machine, in site %1: %2; they may not share its answers
     站点 %1 中有成员的配置与本机不同：%2；它们可能无法与本机共享应答
     compare httpdnsd --print-effective and httpdnsctl rule ls there and here
@@ -196,7 +195,7 @@ let chineseOfDoctor = """
     the members could not be read from Redis at %1: %2
     无法从位于 %1 的 Redis 读取成员列表：%2
     httpdnsctl fleet reads them again; see A FLEET in httpdnsd(8) for the rights that it needs
-    运行 httpdnsctl fleet 可重新读取；所需权限见 httpdnsd(8) 的 A FLEET 一节
+    运行 httpdnsctl fleet 可重新读取；所需权限见 httpdnsd(8) 的“机群（A FLEET）”一节
     Redis at %1 has no memory limit and may use all memory of its machine
     位于 %1 的 Redis 没有内存上限，可能耗尽所在机器的内存
     redis-cli CONFIG SET maxmemory 256mb, and the same in the file of its settings; an entry takes about 460 bytes
@@ -212,7 +211,7 @@ let chineseOfDoctor = """
     the daemon's user of Redis at %1 may do more than it needs: %2
     守护进程在位于 %1 的 Redis 中使用的用户拥有多余的权限：%2
     give it the rights in %1/httpdnsd.acl only, after ACL SETUSER httpdnsd reset; see A FLEET in httpdnsd(8)
-    先执行 ACL SETUSER httpdnsd reset，再只授予 %1/httpdnsd.acl 中的权限；见 httpdnsd(8) 的 A FLEET 一节
+    先执行 ACL SETUSER httpdnsd reset，再只授予 %1/httpdnsd.acl 中的权限；见 httpdnsd(8) 的“机群（A FLEET）”一节
 
     is missing: programs query only 127.0.0.1
     文件不存在：程序只查询 127.0.0.1

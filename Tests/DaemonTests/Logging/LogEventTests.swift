@@ -16,8 +16,8 @@ struct LogEventTests {
     private static let ofDaemon: [LogEvent] = [
         .notStarted(["a"]), .ready(listen: ["a"], threads: 1, providers: ["p"], systemServers: []),
         .servesAs(user: "a", userID: 1, groupID: 1), .unfiltered(reason: "r"), .sharesUser(userID: 65_534),
-        .socketsTakenOver(addresses: [], connections: 1, closed: [], unusable: 0),
-        .socketsTakenOver(addresses: [], connections: 0, closed: [], unusable: 1),
+        .socketsKept(addresses: [], connections: 1, closed: [], unusable: 0),
+        .socketsKept(addresses: [], connections: 0, closed: [], unusable: 1),
         .addressLeftOut("a"), .listenAddress(SocketAddress(.v4(1), port: 53), isPresent: false),
         .listenAddress(SocketAddress(.v4(1), port: 53), isPresent: true), .openResolver,
         .pagesServed(at: SocketAddress(.v4(1), port: 1)), .pagesOpen(at: SocketAddress(.v4(1), port: 1)),

@@ -105,7 +105,10 @@ class Restarts(Case):
         asked = self.asked()
         self.assertLessEqual(asked["misses"], 0.01 * asked["hits"])
         self.assertRegex(self.machine.journal("--unit=httpdnsd"),
-                         rf"sockets of the former process: {HOME}:53 and 4 TCP connections in use")
+                         rf"sockets of the former process: {HOME}:53, 4 TCP connections in use")
+        # No thread has started before the capability was given up.
+        status = self.machine.check("sh", "-c", f"cat /proc/{self.process()}/task/*/status")
+        self.assertEqual({"0000000000000000"}, set(re.findall(r"CapEff:\s+(\S+)", status)))
 
     def test_a_crash_keeps_what_waits_in_the_sockets(self):
         lost = self.under_load(("systemctl", "kill", "--signal=KILL", "httpdnsd"))
@@ -141,3 +144,4 @@ class Restarts(Case):
         self.machine.write("/etc/httpdnsd/httpdnsd.toml", "nonsense = 1\n")
         self.assertNotEqual(0, self.machine.run("systemctl", "restart", "httpdnsd").returncode)
         eventually(lambda: self.listening() == set(), 1, "the port is closed")
+        eventually(lambda: self.property("NFileDescriptorStore") == "0", 2, "no connection is kept")

@@ -182,7 +182,7 @@ struct DaemonCheck: Equatable, Sendable {
         let questions = LineFormat.grouped(quota.questions)
         return quota.isUsedUp
             ? """
-            provider \(quota.provider) is over its quota, and asked as a last resort only until the period ends: \
+            provider \(quota.provider) is over its quota, and is not asked until the period ends: \
             \(questions) questions are billed of the quota \(quota.quota)
             """
             : """
