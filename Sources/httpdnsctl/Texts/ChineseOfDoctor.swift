@@ -34,11 +34,11 @@ let chineseOfDoctor = """
     key exchange
     密钥交换
     providers
-    上游服务
+    服务商
     nameservers
     DNS 服务器
     fleet
-    集群
+    机群
     UDP fragments
     UDP 分片
     receive buffers
@@ -111,9 +111,9 @@ let chineseOfDoctor = """
     configure another upstream there, or another nameserver under [system-resolver]
     在该服务器上配置其他上游，或者在 [system-resolver] 中换一个 DNS 服务器
     %1 waits for an address of its host name: no nameserver and no other provider has one
-    %1 还没有得到其主机名的地址：所有 DNS 服务器和其他上游服务都解析不出来
+    %1 还没有得到其主机名的地址：所有 DNS 服务器和其他服务商都解析不出来
     dig the name at a nameserver of this network, or set addresses of the provider
-    用 dig 向本网络的 DNS 服务器查询该主机名，或者为该上游服务设置 addresses
+    用 dig 向本网络的 DNS 服务器查询该主机名，或者为该服务商设置 addresses
     %1 gives the daemon no usable replies: unreachable, or wrong account or key
     %1 没有给守护进程返回可用的应答：可能无法连接，或者账号、密钥有误
     httpdnsctl providers test %1 shows its reply, and the daemon's log the reason
@@ -131,17 +131,17 @@ let chineseOfDoctor = """
     repair it; httpdnsctl status shows what is in force
     修正该文件；用 httpdnsctl status 查看当前生效的内容
     a captive portal is suspected: %1
-    疑似存在网络认证门户：%1
+    疑似存在强制门户：%1
     open http://example.com in a browser and sign in to the network
     用浏览器打开 http://example.com，登录网络
     provider %1 is over its quota, and is not asked until the period ends: %2 questions are billed of the quota %3
-    上游服务 %1 已超出配额，在本周期结束前不再向它查询：配额 %3，已计费 %2 次查询
+    服务商 %1 已超出配额，在本周期结束前不再向它查询：配额 %3，已计费 %2 次查询
     provider %1 has used 80 % of its quota: %2 questions are billed of the quota %3
-    上游服务 %1 的配额已用 80 %：配额 %3，已计费 %2 次查询
+    服务商 %1 的配额已用 80 %：配额 %3，已计费 %2 次查询
     httpdnsctl providers shows what caused them; buy more, raise quota in the settings, or give the provider names
-    用 httpdnsctl providers 查看计费来源；可以购买更多配额、调高配置中的 quota，或者只把部分域名交给该上游服务
+    用 httpdnsctl providers 查看计费来源；可以购买更多配额、调高配置中的 quota，或者只把部分域名交给该服务商
     providers are switched off for some or all names
-    部分或全部域名已停用上游服务
+    部分或全部域名已停用服务商
     httpdnsctl status shows the names; httpdnsctl httpdns on
     用 httpdnsctl status 查看这些域名；用 httpdnsctl httpdns on 重新启用
     a program holds %1, but answers neither there nor to queries
@@ -184,10 +184,10 @@ let chineseOfDoctor = """
     在防火墙中放行 lo 接口的流量（nft list ruleset）；如果不是防火墙的问题，运行 systemctl restart httpdnsd
 
     no answers are shared with the fleet: Redis at %1: %2
-    没有与集群共享应答：位于 %1 的 Redis：%2
+    没有与机群共享应答：位于 %1 的 Redis：%2
     redis-cli with the same server, user and password should answer GET h1:t; see A FLEET in httpdnsd(8) for the \
     rights that the user needs
-    用 redis-cli 以相同的服务器、用户和密码执行 GET h1:t，应能得到应答；该用户所需的权限见 httpdnsd(8) 的“机群（A FLEET）”一节
+    用 redis-cli 以相同的服务器、用户和密码执行 GET h1:t，应能得到应答；该用户所需的权限见 httpdnsd(8) 的“机群”（A FLEET）一节
     other settings than this machine, in site %1: %2; they may not share its answers
     站点 %1 中有成员的配置与本机不同：%2；它们可能无法与本机共享应答
     compare httpdnsd --print-effective and httpdnsctl rule ls there and here
@@ -195,7 +195,7 @@ let chineseOfDoctor = """
     the members could not be read from Redis at %1: %2
     无法从位于 %1 的 Redis 读取成员列表：%2
     httpdnsctl fleet reads them again; see A FLEET in httpdnsd(8) for the rights that it needs
-    运行 httpdnsctl fleet 可重新读取；所需权限见 httpdnsd(8) 的“机群（A FLEET）”一节
+    运行 httpdnsctl fleet 可重新读取；所需权限见 httpdnsd(8) 的“机群”（A FLEET）一节
     Redis at %1 has no memory limit and may use all memory of its machine
     位于 %1 的 Redis 没有内存上限，可能耗尽所在机器的内存
     redis-cli CONFIG SET maxmemory 256mb, and the same in the file of its settings; an entry takes about 460 bytes
@@ -211,7 +211,7 @@ let chineseOfDoctor = """
     the daemon's user of Redis at %1 may do more than it needs: %2
     守护进程在位于 %1 的 Redis 中使用的用户拥有多余的权限：%2
     give it the rights in %1/httpdnsd.acl only, after ACL SETUSER httpdnsd reset; see A FLEET in httpdnsd(8)
-    先执行 ACL SETUSER httpdnsd reset，再只授予 %1/httpdnsd.acl 中的权限；见 httpdnsd(8) 的“机群（A FLEET）”一节
+    先执行 ACL SETUSER httpdnsd reset，再只授予 %1/httpdnsd.acl 中的权限；见 httpdnsd(8) 的“机群”（A FLEET）一节
 
     is missing: programs query only 127.0.0.1
     文件不存在：程序只查询 127.0.0.1
@@ -290,9 +290,9 @@ let chineseOfDoctor = """
     says %1, before this release (%2)
     显示为 %1，早于本版本的发布日期（%2）
     says %1, and the certificates of all providers are not valid yet
-    显示为 %1，而所有上游服务的证书都尚未生效
+    显示为 %1，而所有服务商的证书都尚未生效
     says %1, and the certificates of all providers have expired
-    显示为 %1，而所有上游服务的证书都已过期
+    显示为 %1，而所有服务商的证书都已过期
     not synchronised (the kernel reports unsynchronised)
     没有同步（内核报告为未同步）
     /etc/ssl/certs/ca-certificates.crt %1: no TLS certificate can be verified (%2)
@@ -306,10 +306,10 @@ let chineseOfDoctor = """
     can't be read: %1
     无法读取：%1
     ca-file of provider %1
-    上游服务 %1 的 ca-file
+    服务商 %1 的 ca-file
 
     provider %1 at %2
-    上游服务 %1（%2）
+    服务商 %1（%2）
     the handshake was cut short
     握手被中断
     no handshake: %1
@@ -329,11 +329,11 @@ let chineseOfDoctor = """
     addresses not tested, because there are too many: %1
     地址过多，未测试的地址数：%1
     httpdnsctl providers test NAME tests those of one provider
-    运行 httpdnsctl providers test NAME 可测试某个上游服务的地址
+    运行 httpdnsctl providers test NAME 可测试某个服务商的地址
     %1 at %2 (%3): %4
     %1 的 %2（%3）：%4
     another address or provider in the settings
-    在配置中换用其他地址或上游服务
+    在配置中换用其他地址或服务商
     a firewall rejects it, or the address is outdated: use %1
     被防火墙拒绝，或者地址已失效：请%1
     connection timed out
@@ -345,11 +345,11 @@ let chineseOfDoctor = """
     a middlebox may drop TLS: try another network, or use %1
     可能有中间设备丢弃了 TLS 流量：换一个网络再试，或者%1
     curl -v --connect-to ::%1 with the provider's URL shows more
-    用 curl -v --connect-to ::%1 访问该上游服务的 URL，可查看详情
+    用 curl -v --connect-to ::%1 访问该服务商的 URL，可查看详情
     certificate by %1: %2
     由 %1 签发的证书：%2
     TLS is intercepted (captive portal, proxy), or ca-file must contain that authority
-    TLS 被拦截（认证门户或代理），或者 ca-file 中缺少该证书颁发机构
+    TLS 被拦截（强制门户或代理），或者 ca-file 中缺少该证书颁发机构
     the certificate is for %1
     证书属于 %1
     TLS is intercepted, or the address is reassigned: try another network, or use %1
@@ -357,7 +357,7 @@ let chineseOfDoctor = """
     certificate valid from %1 to %2, not now
     证书的有效期为 %1 至 %2，现在无效
     check this machine's clock (date -u); if it is right, the provider must renew
-    检查本机时钟（date -u）；如果时钟正确，需由上游服务方更新证书
+    检查本机时钟（date -u）；如果时钟正确，需由服务商更新证书
     the connection was closed without an answer
     连接被关闭，没有应答
     the reply does not match the query
@@ -416,7 +416,7 @@ let chineseOfDoctor = """
     ip -6 addr; filter-aaaa = "no-route" under [server] stops programs from trying IPv6
     用 ip -6 addr 查看地址；在 [server] 中设置 filter-aaaa = "no-route"，可让程序不再尝试 IPv6
     no provider answers over IPv6, but some do over IPv4: IPv6 packets are lost
-    上游服务在 IPv6 上都没有应答，而在 IPv4 上有应答：IPv6 数据包丢失
+    服务商在 IPv6 上都没有应答，而在 IPv4 上有应答：IPv6 数据包丢失
     repair the router's IPv6, or turn it off: sysctl net.ipv6.conf.all.disable_ipv6=1
     修复路由器的 IPv6；或者停用 IPv6：sysctl net.ipv6.conf.all.disable_ipv6=1
 

@@ -20,9 +20,9 @@ let chineseOfSetup = """
     1. Which companies may see the names that are looked up here?
     1. 哪些公司可以看到本机查询的域名？
     Each provider sees the names that it is asked for. With several, a bad one is avoided.
-    每个上游服务都能看到向它查询的域名。选择多个时，会避开不好用的那个。
+    每个服务商都能看到向它查询的域名。选择多个时，会避开不好用的那个。
     Another provider: paste its https:// URL or its sdns:// stamp.
-    使用其他上游服务：粘贴它的 https:// URL 或 sdns:// 标识。
+    使用其他服务商：粘贴它的 https:// URL 或 sdns:// 标识。
     your own account (question 2), or the network's nameservers
     使用自己的账号（第 2 题），或者本网络的 DNS 服务器
     %1, %2; %3
@@ -44,7 +44,7 @@ let chineseOfSetup = """
     blocks by your profile
     按您的自定义配置屏蔽
     The daemon dials a provider by its addresses, so that no name is needed for that.
-    守护进程按 IP 地址连接上游服务，连接时不需要解析域名。
+    守护进程按 IP 地址连接服务商，连接时不需要解析域名。
     This machine's resolver finds no address of %1.
     本机的解析器找不到 %1 的地址。
     These are the addresses of %1 by this machine's resolver.
@@ -109,7 +109,7 @@ let chineseOfSetup = """
     the network's nameservers
     本网络的 DNS 服务器
     what one provider blocks, others resolve: choose only those that block, or none of them
-    某个上游服务屏蔽的域名，其他的仍会解析：应全部选择有屏蔽功能的，或者全都不选
+    某个服务商屏蔽的域名，其他的仍会解析：应全部选择有屏蔽功能的，或者全都不选
     account
     账号
     id %1
@@ -160,7 +160,7 @@ let chineseOfSetup = """
     some of %1, https:// URLs, sdns:// stamps, or none
     %1 中的若干个、https:// URL、sdns:// 标识，或者 none
     none and providers exclude each other; leave one of them out
-    none 不能与上游服务同时使用，请去掉其中之一
+    none 不能与服务商同时使用，请去掉其中之一
     no and addresses exclude each other; leave one of them out
     no 不能与地址同时使用，请去掉其中之一
     no, or addresses of this machine: ADDR, ADDR:PORT or [ADDR]:PORT
@@ -170,9 +170,9 @@ let chineseOfSetup = """
     IP addresses of the service, such as 192.0.2.1
     该服务的 IP 地址，例如 192.0.2.1
     IP addresses with the host of their provider: HOST=ADDR,HOST=ADDR
-    IP 地址及其上游服务的主机名：HOST=ADDR,HOST=ADDR
+    IP 地址及其服务商的主机名：HOST=ADDR,HOST=ADDR
     no provider of --providers has the host %1
-    --providers 中没有主机名为 %1 的上游服务
+    --providers 中没有主机名为 %1 的服务商
     networks of other machines, such as 192.168.1.0/24
     其他机器的网段，例如 192.168.1.0/24
     needs an address for --lan
@@ -210,14 +210,14 @@ let chineseOfSetup = """
     输入的是 %1：途经的任何人都可以查看和修改其内容；请使用 https://
     found %1: setup takes providers of DNS over HTTPS only; write their https:// URL, or name a server for DNS over \
     TLS as a [[nameserver]]: man httpdnsd.toml
-    输入的是 %1：setup 只接受 DNS over HTTPS 上游服务；请写出它的 https:// URL，或者把 DNS over TLS 服务器写成 \
+    输入的是 %1：setup 只接受 DNS over HTTPS 服务商；请写出它的 https:// URL，或者把 DNS over TLS 服务器写成 \
     [[nameserver]]，见 man httpdnsd.toml
     found %1; allowed: an https:// URL or an sdns:// stamp
     输入的是 %1；可以使用：https:// URL 或 sdns:// 标识
     found %1; allowed: https://HOST[:PORT]/PATH without user name, query and fragment
     输入的是 %1；可以使用：https://HOST[:PORT]/PATH，不含用户名、查询参数和片段
     this DNS stamp can't be used: %1
-    无法使用该 DNS 标识：%1
+    无法使用该 DNS 标识（stamp）：%1
     it is longer than %1 characters, or does not begin with sdns:// in lower case
     它超过 %1 个字符，或者不是以小写的 sdns:// 开头
     it has other characters than base64url has; copy it whole
@@ -225,18 +225,18 @@ let chineseOfSetup = """
     it is cut off or damaged; copy it whole
     它不完整或已损坏；请完整复制
     it is for %1, and setup takes DNS over HTTPS only; look for the provider's stamp or https:// URL for that
-    它用于 %1，而 setup 只接受 DNS over HTTPS；请查找该上游服务的 DNS over HTTPS 标识或 https:// URL
+    它用于 %1，而 setup 只接受 DNS over HTTPS；请查找该服务商的 DNS over HTTPS 标识或 https:// URL
     its protocol %1 is not known, and setup takes DNS over HTTPS only; look for the provider's stamp or https:// URL \
     for that
-    它的协议 %1 未知，而 setup 只接受 DNS over HTTPS；请查找该上游服务的 DNS over HTTPS 标识或 https:// URL
+    它的协议 %1 未知，而 setup 只接受 DNS over HTTPS；请查找该服务商的 DNS over HTTPS 标识或 https:// URL
     its address %1 is no IP address of a server; ask who made it
     其中的地址 %1 不是服务器的 IP 地址；请联系标识的提供者
     its host name has characters that are not ASCII; write the provider's https:// URL instead
-    其中的主机名含有非 ASCII 字符；请改用该上游服务的 https:// URL
+    其中的主机名含有非 ASCII 字符；请改用该服务商的 https:// URL
     %1 is no URL of a provider; write the provider's https:// URL instead
-    %1 不是上游服务的 URL；请改用该上游服务的 https:// URL
+    %1 不是服务商的 URL；请改用该服务商的 https:// URL
     its address and its host name have different ports; write the provider's https:// URL instead
-    其中的地址与主机名的端口不同；请改用该上游服务的 https:// URL
+    其中的地址与主机名的端口不同；请改用该服务商的 https:// URL
     plain DNS
     普通 DNS
     a relay of DNSCrypt
