@@ -45,7 +45,7 @@ UNITS = {
     "GiB": "GiB", "kB": "kB", "MB": "MB", "MB/s": "MB/s",
 }
 
-ESCAPES = {r"\-": "-", r"\(dq": '"', r"\(aq": "'", r"\(:u": "ü", r"\(bu": "•", r"\:": "", r"\e": "\\"}
+ESCAPES = {r"\-": "-", r"\(dq": '"', r"\(aq": "'", r"\(:u": "ü", r"\(bu": "•", r"\:": "", r"\%": "", r"\e": "\\"}
 FONT = re.compile(r"\\f[BI](.*?)\\fR")
 # So many English words in a row are a sentence that is not translated.
 ENGLISH = re.compile(r"(?:\b[A-Za-z]+[ ,;.:]+){5}")
