@@ -233,7 +233,7 @@ struct SetupDialogueTests {
         for line in texts.flatMap({ $0.split(separator: "\n") }) { #expect(line.columns <= 100, "\(line)") }
         #expect(texts[1].hasPrefix("\n1. 哪些公司可以看到本机查询的域名？\n   每个服务商都能看到"))
         #expect(texts[1].hasSuffix("   请回答，例如 1 3 [1 2 3 4]："))
-        #expect(texts[2].contains("     1  no   没有账号\n     2  yes  有以下厂商的账号：阿里巴巴、腾讯、字节跳动、百度 或 UCloud\n"))
+        #expect(texts[2].contains("     1  no   没有账号\n     2  yes  有其中一家厂商的账号：阿里巴巴、腾讯、字节跳动、百度、UCloud\n"))
         #expect(
             texts[9].contains("   域名交给  阿里巴巴、Google、UCloud\n   最后使用  本网络的 DNS 服务器\n"), "\(texts[9])")
         #expect(texts[9].contains("   账号      ucloud、账号 ID 100、密钥在 /etc/httpdnsd/ucloud.key\n"), "\(texts[9])")

@@ -56,7 +56,7 @@ let chineseOfSetup = """
     no account
     没有账号
     with %1 or %2
-    有以下厂商的账号：%1 或 %2
+    有其中一家厂商的账号：%1、%2
     Service
     服务
     %1: %2
