@@ -65,6 +65,7 @@ struct SetupTextTests {
         let line = "--providers google --account baidu --account-id 100 --key-file /etc/httpdnsd/baidu.key "
         #expect(
             try answers(line + "--lan 192.168.7.5 --take-over no").settingsFile().text == """
+                #:schema file:///usr/share/httpdnsd/httpdnsd.schema.json
                 # Settings of httpdnsd, written by "httpdnsctl setup". This command writes the same file:
                 #   httpdnsctl setup --replace --providers google --account baidu --account-id 100 \\
                 #       --key-file /etc/httpdnsd/baidu.key --lan 192.168.7.5 --take-over no

@@ -29,6 +29,7 @@ extension SetupAnswers {
         let words = command(at: path).map { $0.joined(separator: " ") }
         let check = (["httpdnsd", "--check"] + SetupAnswers.flag("--config", path)).joined(separator: " ")
         return """
+            #:schema file:///usr/share/httpdnsd/httpdnsd.schema.json
             # Settings of httpdnsd, written by "httpdnsctl setup". This command writes the same file:
             \(SetupLines.wrapped(words, first: "#  ", other: "#      ", end: " \\"))
             # All keys and their defaults: man httpdnsd.toml
