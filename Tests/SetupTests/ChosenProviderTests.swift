@@ -44,11 +44,43 @@ struct ChosenProviderTests {
         #expect(try read("https://dns.google:8443/dns-query")[0].needsAddresses)
     }
 
-    @Test("another address than the table's is the operator's")
+    @Test("an address of a stamp is added to the table's")
     func otherAddress() throws {
         let chosen = try read(StampText(address: "192.0.2.9", host: Array("dns.quad9.net".utf8)).text)[0]
         #expect(chosen.word == "quad9" && chosen.hasGivenAddresses)
-        #expect(chosen.provider.addresses.map(\.description) == ["192.0.2.9"])
+        let own = try read("quad9")[0].provider.addresses
+        #expect(chosen.provider.addresses.map(\.description) == own.map(\.description) + ["192.0.2.9"])
+    }
+
+    @Test("the address of a stamp is dialled, also with an address as the host")
+    func addressAsHost() throws {
+        let stamp = StampText(address: "[2400:3200::1]", host: Array("223.5.5.5".utf8)).text
+        let rest = " --account no --lan no --take-over no"
+        for (words, addresses) in [
+            (stamp, ["2400:3200::1"]),
+            ("https://223.5.5.5/dns-query,\(stamp)", ["223.5.5.5", "2400:3200::1"]),
+            ("https://223.5.5.5/dns-query", ["223.5.5.5"]),
+        ] {
+            let given = try answers("--providers \(words)\(rest)")
+            let settings = try parsed(given.settingsFile().text)
+            #expect(settings.providers.map(\.url.description) == ["https://223.5.5.5/dns-query"])
+            #expect(settings.providers[0].addresses.map(\.description) == addresses, "\(words)")
+            let words = given.command(at: ExaminedSettings.standardPath).dropFirst().flatMap(\.self)
+                .map { $0.replacing("'", with: "") }
+            let again = try SetupAnswers(httpdnsctl.SetupFlags(words, output: ""), machine: sampleMachine)
+            #expect(again.providers?.map(\.provider) == given.providers?.map(\.provider), "\(words)")
+        }
+    }
+
+    @Test("stamps of one URL are one provider with all their addresses")
+    func merged() throws {
+        let words = ["192.0.2.1", "[2001:db8::1]", "192.0.2.1"].map { StampText(address: $0).text }
+        let chosen = try read("https://dns.example/dns-query," + words.joined(separator: ","))
+        #expect(chosen.map { $0.provider.addresses.map(\.description) } == [["192.0.2.1", "2001:db8::1"]])
+        let quad9 = StampText(address: "192.0.2.9", host: Array("dns.quad9.net".utf8)).text
+        let addresses = try read("quad9")[0].provider.addresses.map(\.description) + ["192.0.2.9"]
+        #expect(try read("quad9,\(quad9)").map { $0.provider.addresses.map(\.description) } == [addresses])
+        #expect(try read("\(quad9),quad9").map { $0.provider.addresses.map(\.description) } == [addresses])
     }
 
     @Test("each provider has a name of its own that the settings accept")

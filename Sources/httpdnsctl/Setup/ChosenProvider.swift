@@ -30,6 +30,12 @@ struct ChosenProvider: Equatable, Sendable {
         hasGivenAddresses = true
     }
 
+    /// Adds addresses to those that are known.
+    mutating func add(_ addresses: [Address]) {
+        let new = addresses.filter { !provider.addresses.contains($0) }
+        if !new.isEmpty { give(provider.addresses + new) }
+    }
+
     /// Changes the name in the settings.
     mutating func rename(_ name: String) { provider.name = name }
 
@@ -68,21 +74,22 @@ struct ChosenProvider: Equatable, Sendable {
             company: preset.company, description: preset.words, blocks: preset.blocks)
     }
 
-    /// - Parameter addresses: those of a stamp; empty: those of a preset with the same host, if there is one.
+    /// - Parameter addresses: those of a stamp, in addition to those of a preset with the same host.
     private init(_ url: Settings.ProviderURL, addresses: [Address]) {
         if let (preset, id) = ChosenProvider.preset(of: url) {
             self.init(preset, id: id)
         } else {
-            let relative = Settings.Provider.Preset.all.first { .name($0.host) == url.host }
+            let relatives = Settings.Provider.Preset.all.filter { .name($0.host) == url.host }
+            let relative = relatives.first
             var known = url.port == ChosenProvider.httpsPort ? relative?.provider(id: "").addresses ?? [] : []
-            if case .address(let address) = url.host { known = [address] }
+            if case .address(let address) = url.host, addresses.isEmpty { known = [address] }
             let company = relative?.company ?? url.host.description
             self.init(
                 word: url.description,
                 provider: Settings.Provider(name: ChosenProvider.name(of: url), doh: url, addresses: known),
                 company: company, description: LocalizedText(translating: company), blocks: nil)
         }
-        if case .name = url.host, !addresses.allSatisfy(provider.addresses.contains) { give(addresses) }
+        add(addresses)
     }
 
     private init(word: String, provider: Settings.Provider, company: String, description: LocalizedText, blocks: Bool?)

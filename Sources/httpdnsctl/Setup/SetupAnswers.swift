@@ -180,7 +180,11 @@ struct SetupAnswers: Sendable {
             guard let provider = try ChosenProvider(word) else {
                 throw refusal(word, allowed, among: Settings.Provider.Preset.all.map(\.name) + ["none"])
             }
-            if !chosen.contains(where: { $0.word == provider.word }) { chosen.append(provider) }
+            if let index = chosen.firstIndex(where: { $0.word == provider.word }) {
+                chosen[index].add(provider.provider.addresses)
+            } else {
+                chosen.append(provider)
+            }
         }
         guard !chosen.isEmpty else { throw refusal(text, allowed) }
         return ordered(chosen)

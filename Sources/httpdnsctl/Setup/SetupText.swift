@@ -75,7 +75,7 @@ extension SetupAnswers {
     private static func table(_ chosen: ChosenProvider) -> String {
         let provider = chosen.provider
         var addresses = "addresses = \(array(provider.addresses))\n"
-        if case .address = provider.url.host { addresses = "" }
+        if case .address(let host) = provider.url.host, provider.addresses == [host] { addresses = "" }
         return """
             # \(chosen.description.english)
             [[provider]]
