@@ -83,6 +83,18 @@ struct ChosenProviderTests {
         #expect(try read("\(quad9),quad9").map { $0.provider.addresses.map(\.description) } == [addresses])
     }
 
+    @Test("a relative of presets blocks if its host or path is known to")
+    func relativesThatBlock() throws {
+        for (url, blocks) in [
+            ("https://dns.nextdns.io/abc123/phone", true), ("https://dns.nextdns.io/", nil),
+            ("https://dns.quad9.net/other", true), ("https://freedns.controld.com/p2", true),
+            ("https://freedns.controld.com/uncensored", false), ("https://freedns.controld.com/x", nil),
+            ("https://dns.google/other", nil), ("https://dns.example/q", nil),
+        ] as [(String, Bool?)] {
+            #expect(try read(url)[0].blocks == blocks, "\(url)")
+        }
+    }
+
     @Test("each provider has a name of its own that the settings accept")
     func names() throws {
         let long = String(repeating: "a", count: 50)

@@ -87,7 +87,8 @@ struct ChosenProvider: Equatable, Sendable {
             self.init(
                 word: url.description,
                 provider: Settings.Provider(name: ChosenProvider.name(of: url), doh: url, addresses: known),
-                company: company, description: LocalizedText(translating: company), blocks: nil)
+                company: company, description: LocalizedText(translating: company),
+                blocks: ChosenProvider.blocks(url, among: relatives))
         }
         add(addresses)
     }
@@ -124,6 +125,20 @@ struct ChosenProvider: Equatable, Sendable {
 
     /// Returns a name that the settings accept.
     private static func name(of url: Settings.ProviderURL) -> String {
+    /// Returns whether another path of the presets' host blocks names; nil: not known.
+    private static func blocks(_ url: Settings.ProviderURL, among relatives: [Settings.Provider.Preset]) -> Bool? {
+        if url.host == .name("freedns.controld.com") { return controlDPaths[url.path] }
+        let isBlocking = relatives.allSatisfy { preset in
+            // A device may follow the id of a profile. Without an id there is no profile.
+            let parts = url.path.dropFirst(preset.path.count).split(separator: "/", omittingEmptySubsequences: false)
+            return preset.blocks && (!preset.needsID || isID(parts.first ?? ""))
+        }
+        return isBlocking && !relatives.isEmpty ? true : nil
+    }
+
+    /// The free services of Control D, and whether they block names.
+    private static let controlDPaths = ["/p1": true, "/p2": true, "/p3": true, "/family": true, "/uncensored": false]
+
         let plain = "\(url.host)".filter { $0 != "[" && $0 != "]" }.replacing(":", with: "-")
         return String(plain.prefix(maxNameBytes))
     }
