@@ -93,6 +93,29 @@ struct ChosenProviderTests {
         ] as [(String, Bool?)] {
             #expect(try read(url)[0].blocks == blocks, "\(url)")
         }
+        #expect(try read("https://dns.nextdns.io/abc123/") == read("nextdns:abc123"))
+    }
+
+    @Test("pasted texts may have quotes or angle brackets around them")
+    func quoted() throws {
+        let quad9 = try read("quad9")
+        for word in ["<https://dns.quad9.net/dns-query>", "\"https://dns.quad9.net/dns-query\"", "'quad9'"] {
+            #expect(try read(word) == quad9, "\(word)")
+        }
+        #expect(try read("https://dns.alidns.com/resolve") == read("alidns"))
+    }
+
+    @Test("the host of given addresses is read like that of a URL; addresses that no server can have are refused")
+    func givenAddresses() throws {
+        let words = "https://bücher.example/q,https://[2001:db8::1]/q"
+        let given = "bücher.example=127.0.0.1,[2001:DB8::1]=192.0.2.1"
+        let providers = try #require(try answers("--providers \(words) --provider-addresses \(given)").providers)
+        #expect(providers.map { $0.provider.addresses.map(\.description) } == [["127.0.0.1"], ["192.0.2.1"]])
+        for address in ["0.0.0.0", "::", "239.0.0.1", "ff02::1", "255.255.255.255", "::ffff:192.0.2.1"] {
+            let word = "https://a.example/q --provider-addresses a.example=\(address)"
+            #expect(refusal(word)?.contains("no server can have the address") == true, "\(address)")
+        }
+        #expect(try read("https://127.0.0.1/q")[0].provider.addresses == [.loopback4])
     }
 
     @Test("each provider has a name of its own that the settings accept")
@@ -120,6 +143,16 @@ struct ChosenProviderTests {
                 "tls://dns.example",
                 "found \"tls://dns.example\": setup takes providers of DNS over HTTPS only; write their https:// URL, "
                     + "or name a server for DNS over TLS as a [[nameserver]]: man httpdnsd.toml"
+            ),
+            (
+                "https://dns.google/resolve",
+                "found \"https://dns.google/resolve\": /resolve is for JSON, and setup takes DNS over HTTPS; write "
+                    + "/dns-query instead"
+            ),
+            ("https://dns.example/q;", "found \"https://dns.example/q;\": it ends with \";\"; leave that out"),
+            (
+                "https://0.0.0.0/q",
+                "no server can have the address 0.0.0.0; write the one that the provider names"
             ),
             ("ftp://dns.example", "found \"ftp://dns.example\"; allowed: an https:// URL or an sdns:// stamp"),
             (

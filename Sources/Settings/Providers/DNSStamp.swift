@@ -48,7 +48,9 @@ package struct DNSStamp: Equatable, Sendable {
     private static let httpsPort: UInt16 = 443
 
     package init(_ text: String) throws(Fault) {
-        guard text.hasPrefix(DNSStamp.scheme), text.utf8.count <= DNSStamp.maxBytes else { throw .noStamp }
+        guard text.utf8.count <= DNSStamp.maxBytes,
+            text.prefix(DNSStamp.scheme.count).lowercased() == DNSStamp.scheme
+        else { throw .noStamp }
         guard let bytes = Base64.url.decode(String(text.dropFirst(DNSStamp.scheme.count))) else { throw .notBase64 }
         guard let number = bytes.first else { throw .malformed }
         guard let kind = StampProtocol(rawValue: number) else { throw .unknownProtocol(number) }
@@ -76,7 +78,8 @@ package struct DNSStamp: Equatable, Sendable {
             guard let endpoint = SocketAddress("0.0.0.0\(text)"), endpoint.port != 0 else { throw .badAddress(text) }
             return (nil, endpoint.port)
         }
-        guard let endpoint = SocketAddress(text, defaultPort: httpsPort), endpoint.port != 0, !endpoint.isWildcard
+        guard let endpoint = SocketAddress(text, defaultPort: httpsPort), endpoint.port != 0,
+            endpoint.address.canBeOfServer
         else { throw .badAddress(text) }
         let hasPort = SocketAddress(text) != nil
         return (endpoint.address, hasPort ? endpoint.port : nil)
@@ -85,10 +88,11 @@ package struct DNSStamp: Equatable, Sendable {
     private static func url(
         _ host: String, _ portOfAddress: UInt16?, _ path: String
     ) throws(Fault) -> Settings.ProviderURL {
-        let text = "https://\(host)\(path)"
+        let text = "https://\(host)\(Settings.ProviderURL.withoutTemplate(path))"
         guard path.hasPrefix("/"), !host.contains("/"), let url = Settings.ProviderURL(text) else {
             throw .badURL(text)
         }
+        if case .address(let address) = url.host, !address.canBeOfServer { throw .badAddress(host) }
         guard let portOfAddress, portOfAddress != url.port else { return url }
         guard url.port == httpsPort else { throw .twoPorts }
         return Settings.ProviderURL(host: url.host, port: portOfAddress, path: url.path)

@@ -52,6 +52,12 @@ extension Settings {
             self.init(isSecure: scheme == "https", host: host, port: port, path: path.isEmpty ? "/" : String(path))
         }
 
+        /// Removes the end of a URL template (RFC 8484 section 4.1); the dialect adds the query.
+        package static func withoutTemplate(_ text: String) -> String {
+            let template = "{?dns}"
+            return text.hasSuffix(template) ? String(text.dropLast(template.count)) : text
+        }
+
         /// Returns the remedy for an invalid host name; nil if the name is valid.
         static func remedy(_ text: String) -> String? {
             parts(of: text).flatMap { InternationalName.remedy(String(hostText(in: $0.authority).text)) }
@@ -99,7 +105,7 @@ extension Settings {
 
 extension Settings.ProviderURL.Host {
     /// Parses a name, an IPv4 address, or an IPv6 address in brackets.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         if text.hasPrefix("["), text.hasSuffix("]") {
             guard let address = Address(String(text.dropFirst().dropLast())), address.isIPv6 else {
                 return nil

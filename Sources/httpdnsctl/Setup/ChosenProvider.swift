@@ -44,7 +44,8 @@ struct ChosenProvider: Equatable, Sendable {
     /// Returns nil for a word that is neither the name of a preset nor looks like a URL.
     ///
     /// - Throws: why a preset, URL or stamp can't be used.
-    init?(_ word: String) throws(SetupRefusal) {
+    init?(_ pasted: String) throws(SetupRefusal) {
+        let word = ChosenProvider.unquoted(pasted)
         if word.contains("://") {
             self = try ChosenProvider.read(url: word)
             return
@@ -115,16 +116,15 @@ struct ChosenProvider: Equatable, Sendable {
 
     /// Returns the preset with this URL, and the id in it.
     private static func preset(of url: Settings.ProviderURL) -> (Settings.Provider.Preset, id: String)? {
-        for preset in Settings.Provider.Preset.all where preset.dialect == .doh && .name(preset.host) == url.host {
+        for preset in Settings.Provider.Preset.all where .name(preset.host) == url.host {
             guard url.port == httpsPort, url.path.hasPrefix(preset.path) else { continue }
-            let id = url.path.dropFirst(preset.path.count)
+            var id = url.path.dropFirst(preset.path.count)
+            if preset.needsID, id.hasSuffix("/") { id = id.dropLast() }
             if preset.needsID ? isID(id) : id.isEmpty { return (preset, String(id)) }
         }
         return nil
     }
 
-    /// Returns a name that the settings accept.
-    private static func name(of url: Settings.ProviderURL) -> String {
     /// Returns whether another path of the presets' host blocks names; nil: not known.
     private static func blocks(_ url: Settings.ProviderURL, among relatives: [Settings.Provider.Preset]) -> Bool? {
         if url.host == .name("freedns.controld.com") { return controlDPaths[url.path] }
@@ -139,6 +139,8 @@ struct ChosenProvider: Equatable, Sendable {
     /// The free services of Control D, and whether they block names.
     private static let controlDPaths = ["/p1": true, "/p2": true, "/p3": true, "/family": true, "/uncensored": false]
 
+    /// Returns a name that the settings accept.
+    private static func name(of url: Settings.ProviderURL) -> String {
         let plain = "\(url.host)".filter { $0 != "[" && $0 != "]" }.replacing(":", with: "-")
         return String(plain.prefix(maxNameBytes))
     }
@@ -147,6 +149,16 @@ struct ChosenProvider: Equatable, Sendable {
     private static let maxNameBytes = 28
 
     // MARK: URLs and stamps
+
+    /// Removes the quotes and angle brackets around a pasted text.
+    private static func unquoted(_ text: String) -> String {
+        let pairs: [(Character, Character)] = [("<", ">"), ("\"", "\""), ("'", "'"), ("“", "”")]
+        var text = text[...]
+        while text.count > 1, pairs.contains(where: { $0 == text.first && $1 == text.last }) {
+            text = text.dropFirst().dropLast()
+        }
+        return String(text)
+    }
 
     private static func read(url text: String) throws(SetupRefusal) -> Self {
         let scheme = text.prefix { $0 != ":" }.lowercased()
@@ -164,12 +176,22 @@ struct ChosenProvider: Equatable, Sendable {
         default:
             throw SetupRefusal("found \(tomlString(text)); allowed: an https:// URL or an sdns:// stamp")
         }
-        // RFC 8484 section 4.1 writes URLs as templates; the dialect adds the query.
-        let template = "{?dns}"
-        let plain = text.hasSuffix(template) ? String(text.dropLast(template.count)) : text
-        guard let url = Settings.ProviderURL(plain) else {
+        guard let url = Settings.ProviderURL(Settings.ProviderURL.withoutTemplate(text)) else {
             throw SetupRefusal(
                 "found \(tomlString(text)); allowed: https://HOST[:PORT]/PATH without user name, query and fragment")
+        }
+        if let end = url.path.last, ";.:!'()[]&=".contains(end) {
+            throw SetupRefusal("found \(tomlString(text)): it ends with \(tomlString(String(end))); leave that out")
+        }
+        if case .address(let address) = url.host, !address.canBeOfServer {
+            throw SetupRefusal("no server can have the address \(address); write the one that the provider names")
+        }
+        guard url.path != "/resolve" || preset(of: url) != nil else {
+            throw SetupRefusal(
+                """
+                found \(tomlString(text)): /resolve is for JSON, and setup takes DNS over HTTPS; write /dns-query \
+                instead
+                """)
         }
         return Self(url, addresses: [])
     }
@@ -188,7 +210,7 @@ extension DNSStamp.Fault {
     /// The reason with its remedy.
     fileprivate var words: LocalizedText {
         switch self {
-        case .noStamp: "it is longer than \(DNSStamp.maxBytes) characters, or does not begin with sdns:// in lower case"
+        case .noStamp: "it is longer than \(DNSStamp.maxBytes) characters, or does not begin with sdns://"
         case .notBase64: "it has other characters than base64url has; copy it whole"
         case .malformed: "it is cut off or damaged; copy it whole"
         case .otherProtocol(let other):

@@ -211,20 +211,25 @@ struct SetupAnswers: Sendable {
         let form: LocalizedText = "IP addresses with the host of their provider: HOST=ADDR,HOST=ADDR"
         let pairs = try SetupAnswers.list(text, form) { word -> HostAddress? in
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            guard let host = parts.count == 2 ? parts[0].lowercased() : withoutAddresses?.host else { return nil }
+            let host = parts.count == 2 ? Settings.ProviderURL.Host(parts[0]) : withoutAddresses?.provider.url.host
+            guard let host else { return nil }
             return Address(parts.last ?? "").map { HostAddress(host: host, address: $0) }
         }
-        for pair in pairs where providers?.contains(where: { $0.host == pair.host }) != true {
-            throw SetupRefusal("no provider of --providers has the host \(tomlString(pair.host))")
+        for pair in pairs where providers?.contains(where: { $0.provider.url.host == pair.host }) != true {
+            throw SetupRefusal("no provider of --providers has the host \(tomlString(pair.host.description))")
+        }
+        for pair in pairs where !pair.address.canBeOfServer {
+            throw SetupRefusal(
+                "no server can have the address \(pair.address); write the one that the provider names")
         }
         for index in (providers ?? []).indices {
-            let given = pairs.filter { $0.host == providers?[index].host }.map(\.address)
+            let given = pairs.filter { $0.host == providers?[index].provider.url.host }.map(\.address)
             if !given.isEmpty { providers?[index].give(given) }
         }
     }
 
     private struct HostAddress: Hashable {
-        let host: String
+        let host: Settings.ProviderURL.Host
         let address: Address
     }
 

@@ -216,10 +216,16 @@ let chineseOfSetup = """
     输入的是 %1；可以使用：https:// URL 或 sdns:// 标识
     found %1; allowed: https://HOST[:PORT]/PATH without user name, query and fragment
     输入的是 %1；可以使用：https://HOST[:PORT]/PATH，不含用户名、查询参数和片段
+    found %1: it ends with %2; leave that out
+    输入的是 %1：它以 %2 结尾；请去掉该字符
+    no server can have the address %1; write the one that the provider names
+    服务器不可能使用地址 %1；请填写该服务商公布的地址
+    found %1: /resolve is for JSON, and setup takes DNS over HTTPS; write /dns-query instead
+    输入的是 %1：/resolve 用于 JSON，而 setup 只接受 DNS over HTTPS；请改写为 /dns-query
     this DNS stamp can't be used: %1
     无法使用该 DNS 标识（stamp）：%1
-    it is longer than %1 characters, or does not begin with sdns:// in lower case
-    它超过 %1 个字符，或者不是以小写的 sdns:// 开头
+    it is longer than %1 characters, or does not begin with sdns://
+    它超过 %1 个字符，或者不是以 sdns:// 开头
     it has other characters than base64url has; copy it whole
     它含有 base64url 以外的字符；请完整复制
     it is cut off or damaged; copy it whole
