@@ -157,7 +157,7 @@ let package = Package(
         tests("DayTests", ["Daemon", "DNSWire", "LinuxIO", "Resolver", "Serving", "Store", "TestSupport"]),
         tests("TakeoverTests", ["httpdnsctl", "DNSWire", "LinuxIO", "Resolver", "TestSupport"]),
         tests("DoctorTests", ["httpdnsctl", "Control", "DNSWire", "LinuxIO", "Resolver", "TestSupport"]),
-        tests("SetupTests", ["Control", "httpdnsctl", "DNSWire", "LinuxIO", "Settings"]),
+        tests("SetupTests", ["Control", "httpdnsctl", "DNSWire", "LinuxIO", "Settings", "TestSupport"]),
         tests("TextTests", ["httpdnsctl", "Settings", "TestSupport"]),
         tests("BugReportTests", ["httpdnsctl", "Settings"]),
         tests("ManualTests", ["Control", "Daemon", "HTTPServer", "Resolver", "Settings", "TestSupport"]),
