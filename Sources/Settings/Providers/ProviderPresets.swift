@@ -40,7 +40,7 @@ extension Settings.Provider {
         package let name: String
         /// The company or foundation that sees the names.
         package let company: String
-        /// Where that has its seat.
+        /// Where that has its seat, by general knowledge.
         package let country: String
         package let filtering: Filtering
         package let clientSubnets: ClientSubnets
@@ -53,7 +53,7 @@ extension Settings.Provider {
         package let needsID: Bool
         /// The addresses as text.
         package let addresses: [String]
-        /// Publication of URL and addresses with its date; also of the facts above, if it has them.
+        /// Publication of the addresses with its date. The URLs of the default providers are those of their operators.
         package let source: String
         /// Settings without a provider have this one.
         package let isDefault: Bool
