@@ -299,8 +299,8 @@ class Installed(OnMachine):
         ready = json.loads(entries[-1])
         self.assertEqual(("journal", "httpdnsd"), (ready["_TRANSPORT"], ready["SYSLOG_IDENTIFIER"]))
         self.assertEqual(["127.0.0.1:53", "[::1]:53"], ready["HTTPDNSD_LISTEN"])
-        by_value = self.machine.journal("HTTPDNSD_LISTEN=[::1]:53", "--output=cat")
-        self.assertTrue(all(line.startswith("ready: listening on ") for line in by_value.splitlines()))
+        by_value = self.machine.journal("HTTPDNSD_EVENT=ready", "HTTPDNSD_LISTEN=[::1]:53", "--output=cat").splitlines()
+        self.assertTrue(by_value and all(line.startswith("ready: listening on ") for line in by_value), by_value)
 
     def test_the_units_are_without_fault(self):
         files = [f"/lib/systemd/system/{unit}" for unit in UNITS]
