@@ -17,7 +17,7 @@ from dig import dig
 from paths import eventually
 from programs import Daemon, ctl
 
-NAMES = 6000
+NAMES = 10000
 # Makes the lines exceed a pipe, a socket or a terminal together with the daemon's queue.
 LONG = "x" * 50
 
