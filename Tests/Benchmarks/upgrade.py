@@ -4,7 +4,6 @@
 import json
 import random
 import re
-import subprocess
 import sys
 import threading
 import time
@@ -72,10 +71,9 @@ class Bench:
         by second from the restart on."""
         machine = self.machine
         machine.write("/opt/load", "".join(self.queries(seed)))
-        load = subprocess.Popen(
-            ["nsenter", "--all", "--target", str(machine.pid), "dnsperf", "-s", "127.0.0.1", "-d", "/opt/load",
-             "-m", transport, "-c", "8", "-q", str(2 * self.rate), "-Q", str(self.rate), "-l", str(self.seconds),
-             "-t", "5"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        load = machine.begin(
+            "dnsperf", "-s", "127.0.0.1", "-d", "/opt/load", "-m", transport, "-c", "8", "-q", 2 * self.rate, "-Q",
+            self.rate, "-l", self.seconds, "-t", "5")
         samples, ended = [], threading.Event()
         time.sleep(RESTART_AT - 4)
         began = time.monotonic()

@@ -3,7 +3,6 @@
 
 import json
 import re
-import subprocess
 
 import paths
 from cases import Case
@@ -60,10 +59,9 @@ class Restarts(Case):
 
     def load(self, transport):
         """Queries at a constant rate for all names in turn, from now on. A query is lost after 3 s."""
-        return subprocess.Popen(
-            ["nsenter", "--all", "--target", str(self.machine.pid), "dnsperf", "-s", HOME, "-d", "/opt/queries",
-             "-m", transport, "-c", "4", "-q", "5000", "-Q", str(RATE), "-l", str(SECONDS), "-t", "3"],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return self.machine.begin(
+            "dnsperf", "-s", HOME, "-d", "/opt/queries", "-m", transport, "-c", "4", "-q", "5000", "-Q", RATE, "-l",
+            SECONDS, "-t", "3")
 
     def asked(self):
         return json.loads(self.machine.check("httpdnsctl", "stats", "--json"))["cache"]

@@ -160,8 +160,17 @@ class Machine:
     def run(self, *command, timeout=60, input=None):
         """Runs a command inside to its end: with returncode, stdout and stderr."""
         return overlay.check(subprocess.run(
-            [*overlay.ENTER, "--all", "--target", str(self.pid), *overlay.guard(self._token, "/"), *map(str, command)],
-            input=input, timeout=timeout, capture_output=True, text=not isinstance(input, bytes), env=_environment))
+            self._inside(command), input=input, timeout=timeout, capture_output=True,
+            text=not isinstance(input, bytes), env=_environment))
+
+    def begin(self, *command):
+        """Starts a command inside: a Popen with its output, in which are its errors."""
+        return subprocess.Popen(self._inside(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                env=_environment)
+
+    def _inside(self, command):
+        return [*overlay.ENTER, "--all", "--target", str(self.pid), *overlay.guard(self._token, "/"),
+                *map(str, command)]
 
     def check(self, *command, timeout=60):
         """The output of a command inside, which must succeed."""
