@@ -150,19 +150,20 @@ void clinux_return_memory(void) {
 // Read-only segments are never changed after the dynamic linker, so that their pages can come back from the file.
 static int unmap_segments(struct dl_phdr_info *object, size_t size, void *context) {
     (void)size;
-    (void)context;
+    const uintptr_t inPage = *(const uintptr_t *)context - 1;
     for (int at = 0; at < object->dlpi_phnum; at++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[at];
         if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) != 0) continue;
-        uintptr_t begin = (object->dlpi_addr + segment->p_vaddr + 4095) & ~(uintptr_t)4095;
-        uintptr_t end = (object->dlpi_addr + segment->p_vaddr + segment->p_filesz) & ~(uintptr_t)4095;
+        uintptr_t begin = (object->dlpi_addr + segment->p_vaddr + inPage) & ~inPage;
+        uintptr_t end = (object->dlpi_addr + segment->p_vaddr + segment->p_filesz) & ~inPage;
         if (begin < end) madvise((void *)begin, end - begin, MADV_DONTNEED);
     }
     return 0;
 }
 
 void clinux_unmap_program(void) {
-    dl_iterate_phdr(unmap_segments, NULL);
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    dl_iterate_phdr(unmap_segments, &page);
 }
 
 int clinux_processors(void) {

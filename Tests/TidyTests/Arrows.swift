@@ -2,8 +2,8 @@
 // Package.swift may import anything else.
 
 enum Arrows {
-    /// The imports that each module or program may have. Glibc and Synchronization come with the compiler,
-    /// FoundationEssentials reads and writes JSON; the rest are targets of the package.
+    /// The imports that each module or program may have. Glibc and Synchronization come with the compiler; the
+    /// rest are targets of the package.
     static let allowed: [String: Set<String>] = [
         "httpdnsd": ["Daemon", "LinuxIO", "NFTSetHelper", "httpdnsctl"],
         // It parses resolv.conf, settings and handshakes with the daemon's code, so that both agree. Telemetry: it

@@ -57,7 +57,7 @@ int clinux_exchange(const char *_Nonnull one, const char *_Nonnull other);
 enum { clinux_max_passed = 253 };
 
 /// Sends a datagram to a UNIX socket, with copies of `count` descriptors, at most `clinux_max_passed` (SCM_RIGHTS,
-/// unix(7)). Does not block. Returns the bytes sent, or -1 with errno.
+/// unix(7)). Blocks unless the socket has O_NONBLOCK. Returns the bytes sent, or -1 with errno.
 ///
 /// - Parameter address: a struct sockaddr_un of `address_length` bytes.
 long clinux_send_local(

@@ -16,9 +16,7 @@ package final class JournalSocket: Sendable {
     package init(path: String = JournalSocket.usualPath) throws(SystemError) {
         journal = try LocalAddress(path)
         descriptor = try FileDescriptor(socketOf: AF_UNIX, type: SOCK_DGRAM)
-        let raw = descriptor.raw
-        let status = try SystemCall.run("fcntl") { fcntl(raw, F_GETFL) }
-        try SystemCall.run("fcntl") { fcntl(raw, F_SETFL, status & ~O_NONBLOCK) }
+        try descriptor.setNonBlocking(false)
     }
 
     /// Sends an entry in the journal's native protocol. Waits as long as the journal has no room.

@@ -29,28 +29,30 @@ package struct KeptSockets {
     }
 
     mutating func take(_ descriptor: consuming FileDescriptor, _ kind: KeptKind) {
-        do throws(SystemError) {
-            switch (kind, try KeptSockets.shape(of: descriptor)) {
-            case (.bound, .datagram):
-                let address = try descriptor.localAddress()
-                datagrams.append((address, try DatagramSocket(inherited: descriptor, at: address)))
-            case (.bound, .listener):
-                let address = try descriptor.localAddress()
-                listeners.append((address, try Listener(inherited: descriptor)))
-            case (.connection, .connection):
-                if let peer = try descriptor.peerAddress() {
-                    connections.append((peer, try StreamSocket(inherited: descriptor)))
-                } else {
-                    unusableCount += 1
-                }
-            case (.bound, .connection), (.bound, nil), (.connection, .datagram), (.connection, .listener),
-                (.connection, nil):
-                unusableCount += 1
-            }
-        } catch {
-            // The peer of a connection may have gone.
-            unusableCount += 1
+        // The peer of a connection may have gone.
+        let isUsable = (try? place(descriptor, kind)) ?? false
+        if !isUsable { unusableCount += 1 }
+    }
+
+    /// - Returns: false for a socket of another kind.
+    private mutating func place(
+        _ descriptor: consuming FileDescriptor, _ kind: KeptKind
+    ) throws(SystemError) -> Bool {
+        switch (kind, try KeptSockets.shape(of: descriptor)) {
+        case (.bound, .datagram):
+            let address = try descriptor.localAddress()
+            datagrams.append((address, try DatagramSocket(inherited: descriptor, at: address)))
+        case (.bound, .listener):
+            let address = try descriptor.localAddress()
+            listeners.append((address, try Listener(inherited: descriptor)))
+        case (.connection, .connection):
+            guard let peer = try descriptor.peerAddress() else { return false }
+            connections.append((peer, try StreamSocket(inherited: descriptor)))
+        case (.bound, .connection), (.bound, nil), (.connection, .datagram), (.connection, .listener),
+            (.connection, nil):
+            return false
         }
+        return true
     }
 
     /// Returns nil for a socket that this daemon does not make: of another protocol, connected, for IPv4 on IPv6, or

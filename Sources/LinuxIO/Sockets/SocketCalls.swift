@@ -12,9 +12,15 @@ extension FileDescriptor {
 
     /// Prepares an inherited descriptor: makes it non-blocking and close-on-exec.
     func becomeOurs() throws(SystemError) {
-        let status = try SystemCall.run("fcntl") { fcntl(raw, F_GETFL) }
-        try SystemCall.run("fcntl") { fcntl(raw, F_SETFL, status | O_NONBLOCK) }
+        try setNonBlocking(true)
         try SystemCall.run("fcntl") { fcntl(raw, F_SETFD, FD_CLOEXEC) }
+    }
+
+    func setNonBlocking(_ isNonBlocking: Bool) throws(SystemError) {
+        let status = try SystemCall.run("fcntl") { fcntl(raw, F_GETFL) }
+        try SystemCall.run("fcntl") {
+            fcntl(raw, F_SETFL, isNonBlocking ? status | O_NONBLOCK : status & ~O_NONBLOCK)
+        }
     }
 
     package func setOption(_ level: Int32, _ name: Int32, to value: Int32) throws(SystemError) {
