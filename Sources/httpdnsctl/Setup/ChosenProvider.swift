@@ -183,9 +183,7 @@ struct ChosenProvider: Equatable, Sendable {
         if let end = url.path.last, ";.:!'()[]&=".contains(end) {
             throw SetupRefusal("found \(tomlString(text)): it ends with \(tomlString(String(end))); leave that out")
         }
-        if case .address(let address) = url.host, !address.canBeOfServer {
-            throw SetupRefusal("no server can have the address \(address); write the one that the provider names")
-        }
+        if case .address(let address) = url.host { try address.checkServer() }
         guard url.path != "/resolve" || preset(of: url) != nil else {
             throw SetupRefusal(
                 """
@@ -202,6 +200,15 @@ struct ChosenProvider: Equatable, Sendable {
             return Self(stamp.url, addresses: stamp.address.map { [$0] } ?? [])
         } catch {
             throw SetupRefusal("this DNS stamp can't be used: \(error.words)")
+        }
+    }
+}
+
+extension Address {
+    /// - Throws: the refusal of an address that no server can have.
+    func checkServer() throws(SetupRefusal) {
+        guard canBeOfServer else {
+            throw SetupRefusal("no server can have the address \(self); write the one that the provider names")
         }
     }
 }

@@ -218,10 +218,7 @@ struct SetupAnswers: Sendable {
         for pair in pairs where providers?.contains(where: { $0.provider.url.host == pair.host }) != true {
             throw SetupRefusal("no provider of --providers has the host \(tomlString(pair.host.description))")
         }
-        for pair in pairs where !pair.address.canBeOfServer {
-            throw SetupRefusal(
-                "no server can have the address \(pair.address); write the one that the provider names")
-        }
+        for pair in pairs { try pair.address.checkServer() }
         for index in (providers ?? []).indices {
             let given = pairs.filter { $0.host == providers?[index].provider.url.host }.map(\.address)
             if !given.isEmpty { providers?[index].give(given) }
