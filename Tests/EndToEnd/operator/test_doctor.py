@@ -94,7 +94,8 @@ class Machine(Case):
         if not config.exists():
             config.write_text(self.server.settings())
         command = [
-            *self.inside.prefix, "unshare", "--mount", "sh", "-ec", staged + '\nexec "$@"', "sh", *prefix,
+            *self.inside.prefix, "env", "-u", "SSL_CERT_FILE", "-u", "SSL_CERT_DIR",
+            "unshare", "--mount", "sh", "-ec", staged + '\nexec "$@"', "sh", *prefix,
             paths.binaries / "httpdnsctl", "--socket", self.server.control, "--json", "doctor", "--config", config]
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=paths.PATIENCE)
         self.assertEqual("", done.stderr)
@@ -291,9 +292,13 @@ class Up(Machine):
 
     def test_no_authorities(self):
         empty = self.file("empty.crt")
+        hide = "mount -t tmpfs tmpfs /etc/ssl/certs"
+        self.assertFinds("CA store", "does not exist", "apt install ca-certificates", self.examine(hide))
         self.assertFinds(
             "CA store", "holds no certificate", "apt install ca-certificates",
-            self.examine(f"mount --bind {empty} /etc/ssl/certs/ca-certificates.crt"))
+            self.examine(f"{hide}; cp {empty} /etc/ssl/certs/ca-certificates.crt"))
+        # The directory has the authorities, too, and the daemon finds them there.
+        self.assertEqual([], self.examine(f"mount --bind {empty} /etc/ssl/certs/ca-certificates.crt"))
         config = self.changed_settings(lambda text: text + '\n[probe]\nca-file = "/nonexistent/ca.pem"\n')
         self.assertFinds("CA store", "/nonexistent/ca.pem", "remove probe.ca-file", self.examine(config=config))
 
@@ -458,7 +463,7 @@ class Down(Machine):
         self.assertEqual((1, ""), (told.returncode, told.stderr))
         self.assertEqual([], chinese.english(told.stdout), told.stdout)
         for part in ("故障：守护进程：没有运行：", "故障：53 端口：", "已被 dnsmasq (pid ", "警告：resolv.conf：指向 Docker 自带的解析器",
-                     "/no/names（match-file）不存在。处理办法：创建该文件", "\n已检查：配置、守护进程、53 端口、"):
+                     "/no/names（match-file）不存在。处理办法：创建该文件", "\n已检查：设置、守护进程、53 端口、"):
             self.assertIn(part, told.stdout)
         as_json = [self.inside.run(*prefix, *command, "--json", "doctor", "--config", config).stdout
                    for prefix in ((), chinese.SETTING)]
