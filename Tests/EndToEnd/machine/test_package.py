@@ -78,14 +78,14 @@ def field(name):
     return said.stdout.strip()
 
 
-def changed(deb, revision, conffile=None):
-    """The same package with another revision, and with these settings as a conffile."""
+def changed(deb, revision, conffile=None, change=None):
+    """The same package with another revision, with these settings as a conffile, and with its tree changed."""
     with _building:
-        return _changed(deb, revision, conffile)
+        return _changed(deb, revision, conffile, change)
 
 
 @functools.cache
-def _changed(deb, revision, conffile):
+def _changed(deb, revision, conffile, change):
     directory = Path(tempfile.mkdtemp(dir=packages().name))
     tree = directory / "tree"
     subprocess.run(["dpkg-deb", "--raw-extract", deb, tree], check=True)
@@ -96,6 +96,8 @@ def _changed(deb, revision, conffile):
             conffiles.write("/etc/httpdnsd/httpdnsd.toml\n")
         (tree / "etc/httpdnsd").mkdir(parents=True)
         (tree / "etc/httpdnsd/httpdnsd.toml").write_text(conffile)
+    if change:
+        change(tree)
     made = directory / "httpdnsd.deb"
     subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "--build", tree, made], check=True,
                    capture_output=True)

@@ -2,6 +2,7 @@
 # steps, with their outcomes and times.
 
 import re
+import shutil
 import time
 
 import overlay
@@ -31,6 +32,17 @@ ca-file = "/etc/httpdnsd/ca.pem"
 POST_QUANTUM = "X25519MLKEM768, post-quantum"
 
 
+def as_three_programs(tree):
+    """Gives a package's tree the form of former packages: three regular files, and a unit that keeps no sockets."""
+    for name in ("usr/bin/httpdnsctl", "usr/libexec/httpdnsd-nftset"):
+        (tree / name).unlink()
+        shutil.copy(tree / "usr/sbin/httpdnsd", tree / name)
+    unit = tree / "lib/systemd/system/httpdnsd.service"
+    text, removed = re.subn("(?m)^(FileDescriptorStoreMax|AppArmorProfile)=.*\n", "", unit.read_text())
+    assert removed == 2, unit
+    unit.write_text(text)
+
+
 class Suite:
     """The steps, in their order. The classes below add `OnMachine`, because this one alone is no test."""
 
@@ -43,7 +55,7 @@ class Suite:
     def setUpClass(cls):
         cls.prepare()
         cls.start_lab()
-        cls.machine.copy(changed(package(), "0"), "/opt/former.deb")
+        cls.machine.copy(changed(package(), "0", change=as_three_programs), "/opt/former.deb")
         cls.machine.copy(package(), "/opt/httpdnsd.deb")
 
     def test_from_an_installation_to_a_purge_that_leaves_nothing(self):
@@ -118,6 +130,8 @@ class Suite:
     def upgrade(self):
         daemon, helper = self.former
         self.machine.check("apt-get", "install", "--yes", "/opt/httpdnsd.deb", timeout=120)
+        control = self.machine.check("readlink", "--canonicalize", "/usr/bin/httpdnsctl")
+        self.assertEqual("/usr/sbin/httpdnsd", control.strip())
         self.assertNotIn(self.property("MainPID"), (daemon, "0"))
         self.helper(other_than=helper)
         self.assertEqual(self.settings, self.machine.read(SETTINGS_FILE).decode())
