@@ -28,8 +28,8 @@ struct DoctorReportTests {
     func chinese() {
         let lines = DoctorReport([finding(.fault)]).text(in: .chinese).split(separator: "\n")
         #expect(lines.first == "故障：时钟：没有应答。处理办法：date -u")
-        #expect(lines.last?.hasPrefix("已检查：配置、守护进程、53 端口、resolv.conf、nsswitch、时钟、") == true)
-        #expect(DoctorReport([]).text(in: .chinese).hasPrefix("没有发现问题。已检查：配置、"))
+        #expect(lines.last?.hasPrefix("已检查：设置、守护进程、53 端口、resolv.conf、nsswitch、时钟、") == true)
+        #expect(DoctorReport([]).text(in: .chinese).hasPrefix("没有发现问题。已检查：设置、"))
     }
 
     @Test("notes are no findings")

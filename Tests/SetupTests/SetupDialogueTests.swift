@@ -235,7 +235,7 @@ struct SetupDialogueTests {
         #expect(texts[1].hasSuffix("   请回答，例如 1 3 [1 2 3 4]："))
         #expect(texts[2].contains("     1  no   没有账号\n     2  yes  有其中一家厂商的账号：阿里巴巴、腾讯、字节跳动、百度、UCloud\n"))
         #expect(
-            texts[9].contains("   域名交给  阿里巴巴、Google、UCloud\n   最后使用  本网络的 DNS 服务器\n"), "\(texts[9])")
+            texts[9].contains("   域名交给  阿里巴巴、Google、UCloud\n   最后使用  本网络的域名服务器\n"), "\(texts[9])")
         #expect(texts[9].contains("   账号      ucloud、账号 ID 100、密钥在 /etc/httpdnsd/ucloud.key\n"), "\(texts[9])")
         #expect(texts[9].hasSuffix("\n   写入该文件吗？ [是]："))
     }

@@ -81,7 +81,7 @@ struct SetupReportTests {
                 原文件已保存为 /f.old-1
                 原文件中没有保留的部分：
                     第 3 至 7 行：表 view
-                配置已重新加载；以下各项需要重启才能生效：server.listen
+                设置已重新加载；以下各项需要重启才能生效：server.listen
 
                 """)
         #expect(report.nextText(in: .chinese) == "接下来请运行：\n    sudo httpdnsctl doctor\n")

@@ -22,7 +22,7 @@ let chineseOfDoctor = """
     %1 等，另有 %2 个
 
     settings
-    配置
+    设置
     daemon
     守护进程
     port 53
@@ -36,7 +36,7 @@ let chineseOfDoctor = """
     providers
     服务商
     nameservers
-    DNS 服务器
+    域名服务器
     fleet
     机群
     UDP fragments
@@ -71,12 +71,12 @@ let chineseOfDoctor = """
     in %1, which mounts resolv.conf and creates it at each start
     运行在 %1 中，它会挂载 resolv.conf，并在每次启动时重新生成该文件
     set the nameserver outside (docker run --dns)
-    在容器外设置 DNS 服务器（docker run --dns）
+    在容器外设置域名服务器（docker run --dns）
 
     the daemon listens at %1: resolv.conf names no ports
     守护进程监听 %1，而 resolv.conf 不能指定端口
     server.listen = ["127.0.0.1:53", "[::1]:53"] in the settings
-    在配置中设置 server.listen = ["127.0.0.1:53", "[::1]:53"]
+    在设置中写入 server.listen = ["127.0.0.1:53", "[::1]:53"]
     %1: another program answers, although the daemon holds the port
     %1：端口由守护进程占用，应答的却是另一个程序
     a firewall redirects port 53: nft list ruleset | grep -E 'redirect|dnat', and iptables -t nat -S; remove that rule
@@ -107,13 +107,13 @@ let chineseOfDoctor = """
     another httpdnsd answers at this daemon's addresses: it has counted %1 queries less than were answered
     另一个 httpdnsd 在本守护进程的监听地址上应答：本守护进程的查询计数比收到的应答少 %1
     the nameserver %1 forwards queries back to the daemon; not used
-    DNS 服务器 %1 把查询转发回守护进程，因此不使用它
+    域名服务器 %1 把查询转发回守护进程，因此不使用它
     configure another upstream there, or another nameserver under [system-resolver]
-    在该服务器上配置其他上游，或者在 [system-resolver] 中换一个 DNS 服务器
+    在该服务器上配置其他上游，或者在 [system-resolver] 中换一个域名服务器
     %1 waits for an address of its host name: no nameserver and no other provider has one
-    %1 还没有得到其主机名的地址：所有 DNS 服务器和其他服务商都解析不出来
+    %1 还没有得到其主机名的地址：所有域名服务器和其他服务商都解析不出来
     dig the name at a nameserver of this network, or set addresses of the provider
-    用 dig 向本网络的 DNS 服务器查询该主机名，或者为该服务商设置 addresses
+    用 dig 向本网络的域名服务器查询该主机名，或者为该服务商设置 addresses
     %1 gives the daemon no usable replies: unreachable, or wrong account or key
     %1 没有给守护进程返回可用的应答：可能无法连接，或者账号、密钥有误
     httpdnsctl providers test %1 shows its reply, and the daemon's log the reason
@@ -139,7 +139,7 @@ let chineseOfDoctor = """
     provider %1 has used 80 % of its quota: %2 questions are billed of the quota %3
     服务商 %1 的配额已用 80 %：配额 %3，已计费 %2 次查询
     httpdnsctl providers shows what caused them; buy more, raise quota in the settings, or give the provider names
-    用 httpdnsctl providers 查看计费来源；可以购买更多配额、调高配置中的 quota，或者只把部分域名交给该服务商
+    用 httpdnsctl providers 查看计费来源；可以购买更多配额、调高设置中的 quota，或者只把部分域名交给该服务商
     providers are switched off for some or all names
     部分或全部域名已停用服务商
     httpdnsctl status shows the names; httpdnsctl httpdns on
@@ -165,7 +165,7 @@ let chineseOfDoctor = """
     answers queries, but not at %1 (%2)
     能应答查询，但 %1 没有应答（%2）
     httpdnsctl --socket PATH doctor, with control.socket of the settings
-    运行 httpdnsctl --socket PATH doctor，其中 PATH 为配置中的 control.socket
+    运行 httpdnsctl --socket PATH doctor，其中 PATH 为设置中的 control.socket
     answers queries, but sends nothing at %1
     能应答查询，但 %1 没有返回任何内容
     %1 over %2: no interface has the address
@@ -189,7 +189,7 @@ let chineseOfDoctor = """
     rights that the user needs
     用 redis-cli 以相同的服务器、用户和密码执行 GET h1:t，应能得到应答；该用户所需的权限见 httpdnsd(8) 的“机群”（A FLEET）一节
     other settings than this machine, in site %1: %2; they may not share its answers
-    站点 %1 中有成员的配置与本机不同：%2；它们可能无法与本机共享应答
+    站点 %1 中有成员的设置与本机不同：%2；它们可能无法与本机共享应答
     compare httpdnsd --print-effective and httpdnsctl rule ls there and here
     在两边分别运行 httpdnsd --print-effective 和 httpdnsctl rule ls，比较结果
     the members could not be read from Redis at %1: %2
@@ -222,21 +222,21 @@ let chineseOfDoctor = """
     start the program that writes that file, or rm /etc/resolv.conf and %1
     启动负责写入该文件的程序；或者先执行 rm /etc/resolv.conf，再%1
     is readable only for root: other users find no nameserver
-    只有 root 可以读取，其他用户找不到 DNS 服务器
+    只有 root 可以读取，其他用户找不到域名服务器
     has lines that end with CR LF, as on Windows: programs ignore their nameservers
-    含有以 CR LF 结尾的行（Windows 格式）：程序会忽略这些行中的 DNS 服务器
+    含有以 CR LF 结尾的行（Windows 格式）：程序会忽略这些行中的域名服务器
     has nameservers that are no addresses: %1
     含有不是 IP 地址的 nameserver：%1
     a nameserver line takes one address, without port
     每个 nameserver 行只能写一个地址，不带端口
     names %1 nameservers: programs read the first %2
-    写有 %1 个 DNS 服务器，而程序只读取前 %2 个
+    写有 %1 个域名服务器，而程序只读取前 %2 个
     remove the rest; the daemon alone is enough
     删除多余的行；只保留守护进程即可
     names %1 before the daemon: programs query the daemon only if %2 is silent
     %1 排在守护进程之前：只有 %2 没有应答时，程序才会查询守护进程
     leave the daemon as the only nameserver: %1
-    只保留守护进程作为 DNS 服务器：%1
+    只保留守护进程作为域名服务器：%1
     names %1 in addition to the daemon: programs query these, too, if an answer is late
     除守护进程外还写有 %1：应答较慢时，程序也会查询它们
     has options that the daemon does not follow: %1
@@ -244,17 +244,17 @@ let chineseOfDoctor = """
     none is needed: other programs still follow them
     无需处理：其他程序仍会使用这些选项
     names only the daemon, and no file has another nameserver: the daemon has no system resolver
-    只写有守护进程，而且其他文件中也没有别的 DNS 服务器：守护进程没有可用的系统解析器
+    只写有守护进程，而且其他文件中也没有别的域名服务器：守护进程没有可用的系统解析器
     servers = ["ADDRESS"] under [system-resolver] in the settings, with the network's nameserver
-    在配置的 [system-resolver] 中设置 servers = ["ADDRESS"]，ADDRESS 为本网络的 DNS 服务器
+    在设置的 [system-resolver] 中写入 servers = ["ADDRESS"]，ADDRESS 为本网络的域名服务器
     was set to the daemon and has been rewritten since: it names no nameserver
-    曾指向守护进程，之后又被改写：现在没有 DNS 服务器
+    曾指向守护进程，之后又被改写：现在没有域名服务器
     was set to the daemon and has been rewritten since: it names %1
     曾指向守护进程，之后又被改写：现在指向 %1
     %1, which shows the program that writes the file
     %1，它会显示是哪个程序改写了该文件
     names no nameserver: programs query 127.0.0.1
-    没有写 DNS 服务器：程序会查询 127.0.0.1
+    没有写域名服务器：程序会查询 127.0.0.1
     names 127.0.0.11, Docker's own resolver: programs do not use the daemon
     指向 Docker 自带的解析器 127.0.0.11：程序没有使用守护进程
     run the container with --dns %1, or dns: in the compose file
@@ -266,7 +266,7 @@ let chineseOfDoctor = """
     %1; first run chattr -i /etc/resolv.conf, because the file is immutable
     %1；该文件不可修改，需先执行 chattr -i /etc/resolv.conf
     %1; it is mounted from the host: set the nameserver there (docker run --dns)
-    %1；该文件从宿主机挂载，应在宿主机上设置 DNS 服务器（docker run --dns）
+    %1；该文件从宿主机挂载，应在宿主机上设置域名服务器（docker run --dns）
 
     hosts: files dns in /etc/nsswitch.conf
     在 /etc/nsswitch.conf 中写入 hosts: files dns
@@ -275,7 +275,7 @@ let chineseOfDoctor = """
     there is no hosts line: programs use their built-in lookup order
     没有 hosts 行：程序使用内置的查找顺序
     %1: without dns, programs do not query a nameserver
-    %1：没有 dns，程序不会查询 DNS 服务器
+    %1：没有 dns，程序不会查询域名服务器
     %1: dns comes before files, so DNS overrides /etc/hosts
     %1：dns 排在 files 之前，DNS 应答会覆盖 /etc/hosts
     programs use systemd-resolved and not resolv.conf (resolve comes before dns)
@@ -298,7 +298,7 @@ let chineseOfDoctor = """
     /etc/ssl/certs/ca-certificates.crt %1: no TLS certificate can be verified (%2)
     /etc/ssl/certs/ca-certificates.crt %1：无法验证任何 TLS 证书（%2）
     put a PEM file there that the daemon can read, or remove %1 from the settings
-    在该路径放置守护进程可读取的 PEM 文件，或者从配置中删除 %1
+    在该路径放置守护进程可读取的 PEM 文件，或者从设置中删除 %1
     does not exist
     不存在
     holds no certificate
@@ -333,7 +333,7 @@ let chineseOfDoctor = """
     %1 at %2 (%3): %4
     %1 的 %2（%3）：%4
     another address or provider in the settings
-    在配置中换用其他地址或服务商
+    在设置中换用其他地址或服务商
     a firewall rejects it, or the address is outdated: use %1
     被防火墙拒绝，或者地址已失效：请%1
     connection timed out
@@ -382,7 +382,7 @@ let chineseOfDoctor = """
     allow port 53 over %1 in the firewall
     在防火墙中放行 %1 的 53 端口
     use another nameserver, or set servers = [...] under [system-resolver]
-    换用其他 DNS 服务器，或者在 [system-resolver] 中设置 servers = [...]
+    换用其他域名服务器，或者在 [system-resolver] 中设置 servers = [...]
     allow this machine in its access list, or %1
     在它的访问列表中放行本机；或者%1
     %1 fails (SERVFAIL): it can't reach its own upstreams
@@ -399,7 +399,7 @@ let chineseOfDoctor = """
     %1 较长的 UDP 应答会丢失，较短的应答和 TCP 应答正常
     allow fragments in the firewall; or limit that nameserver's responses to 1232 bytes (unbound: \
     edns-buffer-size: 1232)
-    在防火墙中放行分片；或者把该 DNS 服务器的应答限制为 1232 字节（unbound 中为 edns-buffer-size: 1232）
+    在防火墙中放行分片；或者把该域名服务器的应答限制为 1232 字节（unbound 中为 edns-buffer-size: 1232）
     answered
     已应答
     silence
@@ -439,7 +439,7 @@ let chineseOfDoctor = """
     %1 (%2) does not exist
     %1（%2）不存在
     create it, or remove it from the settings
-    创建该文件，或者从配置中删除它
+    创建该文件，或者从设置中删除它
     put the account's key there: install -m 400 -o %1 KEYFILE %2
     把账号的密钥放到该路径：install -m 400 -o %1 KEYFILE %2
     %1 can't search %2 to reach %3

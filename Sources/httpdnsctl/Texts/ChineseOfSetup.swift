@@ -24,7 +24,7 @@ let chineseOfSetup = """
     Another provider: paste its https:// URL or its sdns:// stamp.
     使用其他服务商：粘贴它的 https:// URL 或 sdns:// 标识。
     your own account (question 2), or the network's nameservers
-    使用自己的账号（第 2 题），或者本网络的 DNS 服务器
+    使用自己的账号（第 2 题），或者本网络的域名服务器
     %1, %2; %3
     %1，%2；%3
     %1, %2; %3; sends client subnets
@@ -107,7 +107,7 @@ let chineseOfSetup = """
     last resort
     最后使用
     the network's nameservers
-    本网络的 DNS 服务器
+    本网络的域名服务器
     what one provider blocks, others resolve: choose only those that block, or none of them
     某个服务商屏蔽的域名，其他的仍会解析：应全部选择有屏蔽功能的，或者全都不选
     account
@@ -198,7 +198,7 @@ let chineseOfSetup = """
     %1 is an IPv4 address in IPv6 form; write %2
     %1 是 IPv6 形式的 IPv4 地址；请写成 %2
     %1 is link-local, and settings cannot name its interface; name another address here
-    %1 是链路本地地址，而配置中不能指定它的网络接口；请使用其他地址
+    %1 是链路本地地址，而设置中不能指定它的网络接口；请使用其他地址
     other machines can't reach this one at %1; name an address of one of its interfaces
     其他机器无法通过 %1 访问本机；请使用本机某个网络接口的地址
 
@@ -275,9 +275,9 @@ let chineseOfSetup = """
     %1 can't write into %2; %3
     %1 无法在 %2 中写入；%3
     %1 is the settings file; a key has a file of its own
-    %1 是配置文件；密钥应保存在单独的文件中
+    %1 是设置文件；密钥应保存在单独的文件中
     %1 may become a copy of the settings file; a key has a file of its own
-    %1 可能成为配置文件的副本；密钥应保存在单独的文件中
+    %1 可能成为设置文件的副本；密钥应保存在单独的文件中
     %1 can't be examined: its directory is not open to you; run setup with sudo
     无法检查 %1：您无权访问它所在的目录；请用 sudo 运行 setup
     %1 is a link to a file that does not exist; name the file itself
@@ -347,13 +347,13 @@ let chineseOfSetup = """
     stop that daemon before you start one with this file
     请先停止该守护进程，再用这个文件启动
     settings reloaded
-    配置已重新加载
+    设置已重新加载
     settings reloaded; a restart is needed for %1
-    配置已重新加载；以下各项需要重启才能生效：%1
+    设置已重新加载；以下各项需要重启才能生效：%1
     the running daemon has not read this file yet
     正在运行的守护进程还没有读取这个文件
     the running daemon refuses this file, and continues with its former settings
-    正在运行的守护进程拒绝了这个文件，继续使用原来的配置
+    正在运行的守护进程拒绝了这个文件，继续使用原来的设置
     correct this file before the next restart, or put the former one back
     请在下次重启前改正这个文件，或者恢复原文件
     nothing was taken over; the resolver of this machine is unchanged

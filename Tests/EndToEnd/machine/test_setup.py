@@ -217,7 +217,7 @@ class Asked(Machine):
         self.assertEqual([], chinese.english(typist.shown), typist.shown)
         for line in typist.shown.splitlines():
             self.assertLessEqual(chinese.columns(line), 100, line)
-        for part in (f"已写入 {FILE}", "配置已重新加载；以下各项需要重启才能生效：server.listen", "接下来请运行："):
+        for part in (f"已写入 {FILE}", "设置已重新加载；以下各项需要重启才能生效：server.listen", "接下来请运行："):
             self.assertIn(part, typist.shown)
         self.assertTrue(self.place.read(FILE).isascii())
 
