@@ -51,7 +51,7 @@ make_store() {
 run() {
     local made=full.db
     [ "$1" != empty ] || made=empty.db
-    rm -f "$work/run.db"*
+    rm -rf "$work/run.db"*
     cp "$work/$made" "$work/run.db"
     # Written and out of the page cache.
     [ "$1" != cold ] || dd of="$work/run.db" oflag=nocache conv=notrunc,fdatasync count=0 status=none
