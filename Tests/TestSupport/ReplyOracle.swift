@@ -53,24 +53,24 @@ package enum ReplyOracle {
         }
     }
 
-    /// Returns the extended error of the first OPT record, code and text; nil: none, or the message cannot be read.
+    /// Returns the extended error of the first OPT record that clients get, code and text: the first one about DNSSEC
+    /// or a filter, else the first. Nil: none, or the message cannot be read.
     package static func extendedError(_ message: [UInt8]) -> (code: UInt16, text: [UInt8])? {
         guard let sections = try? ReplySectionsOracle(message, Asked(name: [0], type: 0, id: 0, wantsSignatures: false))
         else { return nil }
+        var errors: [(code: UInt16, text: [UInt8])] = []
         var rest = (sections.options ?? [])[...]
         while rest.count >= 4 {
             let numbers = rest.prefix(4).map { Int($0) }
             let (option, length) = (numbers[0] * 256 + numbers[1], numbers[2] * 256 + numbers[3])
-            let data = rest.dropFirst(4).prefix(length)
-            guard data.count == length else { return nil }
+            let data = Array(rest.dropFirst(4).prefix(length))
+            guard data.count == length else { break }
             if option == 15, length >= 2 {
-                return (
-                    UInt16(data[data.startIndex]) * 256 + UInt16(data[data.startIndex + 1]), Array(data.dropFirst(2))
-                )
+                errors.append((UInt16(data[0]) * 256 + UInt16(data[1]), Array(data.dropFirst(2))))
             }
             rest = rest.dropFirst(4 + length)
         }
-        return nil
+        return errors.first { [6, 7, 8, 9, 10, 11, 12, 15, 16, 17, 18].contains($0.code) } ?? errors.first
     }
 
     /// Returns the question of a message; nil if it cannot be read, or if no client may ask it.

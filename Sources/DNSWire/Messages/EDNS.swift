@@ -146,23 +146,34 @@ package struct ExtendedError: Hashable, Sendable {
         self.init(code: code, text: String(cleaned))
     }
 
-    /// Reads the first extended error of an OPT record; nil if there is none or the options are malformed.
-    init?(options: [UInt8]) {
+    /// Reads the extended error of an OPT record, `chosen` of several; nil without any. Malformed options end the
+    /// reading.
+    package init?(options: [UInt8]) {
+        var errors: [ExtendedError] = []
         var rest = options[...]
-        while rest.count >= 4 {
+        while rest.count >= 4, errors.count < ExtendedError.maxOfReply {
             let bytes = rest.prefix(4).map(UInt16.init)
             let (option, length) = (bytes[0] << 8 | bytes[1], Int(bytes[2] << 8 | bytes[3]))
             rest = rest.dropFirst(4)
-            guard rest.count >= length else { return nil }
+            guard rest.count >= length else { break }
             let data = rest.prefix(length)
             if option == ExtendedError.optionCode, let high = data.first, let low = data.dropFirst().first {
-                self.init(upstream: UInt16(high) << 8 | UInt16(low), text: data.dropFirst(2))
-                return
+                errors.append(ExtendedError(upstream: UInt16(high) << 8 | UInt16(low), text: data.dropFirst(2)))
             }
             rest = rest.dropFirst(length)
         }
-        return nil
+        guard let error = ExtendedError.chosen(of: errors) else { return nil }
+        self = error
     }
+
+    /// Returns the error of one reply that is kept and given to clients: the first about the name, else the first. One
+    /// is enough for them, and a filter's block matters more to them than the state of a cache.
+    package static func chosen(of errors: [ExtendedError]) -> ExtendedError? {
+        errors.first(where: \.isAboutName) ?? errors.first
+    }
+
+    /// Bound on the errors that are read from one reply; servers send one to three.
+    package static let maxOfReply = 8
 
     /// Size of the option: option code, option length, info code and text.
     var optionBytes: Int { 6 + text.utf8.count }

@@ -13,7 +13,7 @@ struct ReplySections {
     let hasNameservers: Bool
     /// The upper eight bits of the response code (RFC 6891 section 6.1.3); 0 without an OPT record.
     let extendedCode: UInt16
-    /// The first extended error of the OPT record (RFC 8914).
+    /// The extended error of the OPT record (RFC 8914).
     let extendedError: ExtendedError?
 
     /// Initial room for answer records; more let the array grow.

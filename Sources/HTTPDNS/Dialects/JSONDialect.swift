@@ -101,7 +101,7 @@ package struct JSONDialect: SingleQuestionDialect {
     package func reply(to question: Question, with answer: Answer) -> HTTPReply {
         reply(
             to: question, code: answer.responseCode, records: answer.records,
-            authority: answer.authority.map { [$0] } ?? [])
+            authority: answer.authority.map { [$0] } ?? [], extendedError: answer.remark)
     }
 
     package func refusal(of question: Question, as code: ResponseCode) -> HTTPReply {
@@ -140,13 +140,15 @@ package struct JSONDialect: SingleQuestionDialect {
     }
 
     private func reply(
-        to question: Question, code: ResponseCode, records: [ResourceRecord], authority: [ResourceRecord]
+        to question: Question, code: ResponseCode, records: [ResourceRecord], authority: [ResourceRecord],
+        extendedError: ExtendedError? = nil
     ) -> HTTPReply {
         let body = JSONReply(
             status: Int(code.rawValue),
             question: JSONReply.Question(
                 name: question.name.isRoot ? "." : "\(question.name).", type: Int(question.type.rawValue)),
-            answer: records.map(JSONReply.Record.init), authority: authority.map(JSONReply.Record.init))
+            answer: records.map(JSONReply.Record.init), authority: authority.map(JSONReply.Record.init),
+            extendedError: extendedError)
         return HTTPReply(
             headers: HTTPHeaders([.init("Content-Type", JSONDialect.mediaType)]), body: body.document.body)
     }

@@ -112,25 +112,26 @@ extension JSONReply {
     // MARK: extended errors: they are only forwarded, so an unknown form never invalidates a reply
 
     private static func extendedError(in object: JSONObject, status: Int?) -> ExtendedError? {
-        if let coded = googles(object["extended_dns_errors"]) { return coded }
+        let errors = (object["extended_dns_errors"]?.elements ?? []).prefix(ExtendedError.maxOfReply)
+        if let coded = ExtendedError.chosen(of: errors.compactMap(googles)) { return coded }
         guard let comment = object["Comment"] else { return nil }
         let lines: [String] =
             switch comment {
             case .text(let line): [line]
-            case .array(let elements): elements.compactMap { if case .text(let line) = $0 { line } else { nil } }
+            case .array(let elements):
+                elements.prefix(ExtendedError.maxOfReply)
+                    .compactMap { if case .text(let line) = $0 { line } else { nil } }
             case .null, .boolean, .integer, .number, .object: []
             }
-        if let coded = lines.lazy.compactMap(extendedError).first { return coded }
+        if let coded = ExtendedError.chosen(of: lines.compactMap(extendedError)) { return coded }
         guard let status, status != 0, status != 3 else { return nil }
         return lines.first.map { ExtendedError(upstream: ExtendedError.otherCode, text: Array($0.utf8)) }
     }
 
-    /// Reads the first element of Google's form of RFC 8914.
-    private static func googles(_ errors: JSONValue?) -> ExtendedError? {
-        guard let first = errors?.elements?.first, case .integer(let number)? = first["info_code"],
-            let code = UInt16(exactly: number)
-        else { return nil }
-        guard case .text(let text)? = first["extra_text"] else { return ExtendedError(upstream: code, text: "".utf8) }
+    /// Reads an element of Google's form of RFC 8914.
+    private static func googles(_ error: JSONValue) -> ExtendedError? {
+        guard let code = error["info_code"]?.lenientInteger.flatMap({ UInt16(exactly: $0) }) else { return nil }
+        guard case .text(let text)? = error["extra_text"] else { return ExtendedError(upstream: code, text: "".utf8) }
         return ExtendedError(upstream: code, text: text.utf8)
     }
 
@@ -160,6 +161,11 @@ extension JSONReply {
         }
         if !answer.isEmpty { object["Answer"] = .array(answer.map(\.document)) }
         if !authority.isEmpty { object["Authority"] = .array(authority.map(\.document)) }
+        if let extendedError {
+            object["extended_dns_errors"] = .array([
+                .object(["info_code": .integer(Int(extendedError.code)), "extra_text": .text(extendedError.text)])
+            ])
+        }
         return .object(object)
     }
 }

@@ -206,7 +206,7 @@ struct GeneratedReply {
         for _ in 0..<(random.chance(2) ? 2 : 1) {
             var options: [UInt8] = []
             if random.chance(30) { options += [0, 10, 0, 8] + random.bytes(8) }
-            if random.chance(30) {
+            while random.chance(30) {
                 let text = Array(random.pick(["", "blocked by a filter", "signature expired"]).utf8)
                 options +=
                     [0, 15] + bigEndian16(UInt16(text.count + 2)) + [0, UInt8.random(in: 0...30, using: &random)] + text

@@ -74,6 +74,42 @@ struct JSONDialectTests {
         #expect(heard.kind == .noSuchName && heard.ttlSeconds == 180)
     }
 
+    @Test(
+        "an extended error is kept in each vendor's form; of several the first about the name counts, else the first",
+        arguments: [
+            (#""extended_dns_errors":[{"info_code":15,"extra_text":"malware"}]"#, 15, "malware"),
+            (#""extended_dns_errors":[{"info_code":"17"}]"#, 17, ""),
+            (#""extended_dns_errors":[{"info_code":3},{"info_code":16,"extra_text":"law"}]"#, 16, "law"),
+            (#""extended_dns_errors":[{"info_code":70000},7,{"info_code":22,"extra_text":["x"]}]"#, 22, ""),
+            (#""Comment":["EDE(16): Censored"]"#, 16, "Censored"),
+            (#""Comment":["EDE(22): No Reachable Authority","EDE(9): DNSKEY Missing"]"#, 9, "DNSKEY Missing"),
+            (#""Comment":["hello","EDE(3): Stale Answer","EDE(22)"]"#, 3, "Stale Answer"),
+            (#""Comment":"EDE(15): Blocked\u001b[2J\u202e""#, 15, "Blocked[2J"),
+            (#""extended_dns_errors":{},"Comment":["EDE(18): x"]"#, 18, "x"),
+            (#""Comment":"Response from 192.0.2.53.""#, nil, ""),
+            (#""Comment":["EDE(x): y"],"extended_dns_errors":[]"#, nil, ""),
+        ] as [(String, UInt16?, String)])
+    func extendedError(members: String, code: UInt16?, text: String) throws {
+        let addresses = #","Answer":[{"name":"www.example.com.","type":1,"TTL":60,"data":"192.0.2.10"}]"#
+        for start in [#"{"Status":0\#(addresses)"#, #"{"Status":0"#, #"{"Status":3"#] {
+            let remark = try dialect.answer(from: reply("\(start),\(members)}"), to: asked).remark
+            #expect(remark?.code == code && remark?.text ?? "" == text, "\(start)")
+        }
+        let failure = outcome(of: reply("{\"Status\":2,\(members)}"), to: asked, by: dialect).error
+        guard case .serverFailure(.serverFailure, let remark) = failure else { Issue.record("\(members)"); return }
+        #expect(code == nil || remark?.code == code)
+    }
+
+    @Test("an extended error survives the way from the lab's reply to the answer")
+    func extendedErrorOfLab() throws {
+        let address = Answer(records: [try record("www.example.com", .a, 9, "192.0.2.1")])
+        for answer in [Answer(negative: .noSuchName), address] {
+            let told = answer.remarked(ExtendedError(upstream: 15, text: "a filter".utf8))
+            let read = try dialect.answer(from: dialect.reply(to: asked, with: told), to: asked)
+            #expect(read == answer && read.remark == told.remark)
+        }
+    }
+
     @Test("types without a common text are left to other upstreams")
     func unsupported() throws {
         for asked in [try question("a.example", .any), try question("a.example", .hinfo)] {
