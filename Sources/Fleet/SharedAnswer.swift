@@ -38,7 +38,7 @@ package struct SharedAnswer: Equatable, Sendable {
         let reply = [UInt8](capacity: SharedAnswer.maxBytes) { output in
             Reply.write(
                 Reply.Body(rendered), to: query, in: packet.span, ageSeconds: 0, limit: SharedAnswer.maxBytes,
-                extendedError: answer.remark, into: &output)
+                into: &output)
         }
         let names = [provider, member].map { Array($0.utf8.prefix(SharedAnswer.maxNameBytes)) }
         let took = UInt32(clamping: (time - asked).wholeMilliseconds)

@@ -7,14 +7,14 @@ enum EntryRow {
     static let insert = """
         INSERT OR REPLACE INTO entries(
             question, type_number, partition, provenance, stored_ms, lifetime, demand, rcode, answers, authorities,
-            is_cut, body, checksum, name, type, addresses)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            is_cut, body, checksum, name, type, addresses, extended_error)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
 
     /// The statement that reads rows. `read` reads its columns in the same order.
     static let select = """
         SELECT question, type_number, partition, provenance, stored_ms, lifetime, demand, rcode, answers, authorities,
-            is_cut, body, checksum
+            is_cut, body, checksum, extended_error
         FROM entries LIMIT ?
         """
 
@@ -42,6 +42,7 @@ enum EntryRow {
         let addresses = answer.addresses
         let shown = addresses.prefix(maxShownAddresses).map(\.description).joined(separator: " ")
         statement.bind(addresses.count > maxShownAddresses ? shown + " ..." : shown, at: 16)
+        if let error = answer.extendedError { statement.bind(text(of: error), at: 17) }
     }
 
     /// Returns the entry of a row; nil for a row that `bind` cannot have written.
@@ -55,10 +56,14 @@ enum EntryRow {
             let authorities = UInt16(exactly: statement.integer(9)), (0...1).contains(statement.integer(10))
         else { return nil }
         let question = Question(name, RecordType(rawValue: type))
+        let errorText = statement.text(13)
+        let extendedError = extendedError(in: errorText)
+        guard errorText.isEmpty == (extendedError == nil) else { return nil }
         guard
             let answer = RenderedAnswer(
                 verifying: statement.bytes(11), answerCount: answers, authorityCount: authorities,
-                responseCode: ResponseCode(rawValue: code), isCut: statement.integer(10) == 1, to: question)
+                responseCode: ResponseCode(rawValue: code), isCut: statement.integer(10) == 1,
+                extendedError: extendedError, to: question)
         else { return nil }
         let (storedAt, demand) = (statement.integer(4), statement.real(6))
         let entry = StoredEntry(
@@ -72,6 +77,16 @@ enum EntryRow {
     /// Returns the name in the form of the key column.
     static func key(_ name: Name) -> [UInt8] { name.wire.map(\.lowercased) }
 
+    /// Returns code and text of an extended error, as in "15 malware"; the text may be empty.
+    private static func text(of error: ExtendedError) -> String { "\(error.code) \(error.text)" }
+
+    /// Returns nil for a text of another form.
+    private static func extendedError(in text: String) -> ExtendedError? {
+        let parts = text.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let code = UInt16(parts[0]) else { return nil }
+        return ExtendedError(upstream: code, text: parts[1].utf8)
+    }
+
     private static func checksum(of entry: StoredEntry, _ question: [UInt8]) -> Int64 {
         var sum = RowChecksum()
         sum.absorb(question)
@@ -83,6 +98,8 @@ enum EntryRow {
         let counts = UInt64(entry.answer.answerCount) << 16 | UInt64(entry.answer.authorityCount)
         sum.absorb(UInt64(entry.answer.responseCode.rawValue) << 33 | counts << 1 | (entry.answer.isCut ? 1 : 0))
         sum.absorb(entry.answer.body)
+        // Rows of version 2 have no extended error, and keep their checksum.
+        if let error = entry.answer.extendedError { sum.absorb(Array(text(of: error).utf8)) }
         return Int64(bitPattern: sum.state)
     }
 }

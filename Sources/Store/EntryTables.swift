@@ -42,7 +42,7 @@ final class EntryTables {
             """)
         switch finding {
         case .fresh: try Schema.create(database)
-        case .withoutNotes: try Schema.addNotes(to: database)
+        case .former(let statements): try Schema.complete(database, adding: statements)
         case .current: break
         }
         // The limit is set after the tables exist, so that a file at its maximum size still gets them.

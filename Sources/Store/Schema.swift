@@ -4,13 +4,20 @@
 enum Schema {
     /// The application ID: "HTDN" in the file header, where file(1) finds it too.
     static let applicationID: Int64 = 0x4854_444E
-    /// The present version. Version 1 had no notes table.
-    static let version: Int64 = 2
+    /// The present version. Version 1 had no notes table, version 2 no extended errors.
+    static let version: Int64 = 3
 
     /// One row for each answer and key. Loaded columns come first; later ones are for operators and cost nothing at
     /// load. `checksum` covers the loaded columns, so a damaged or edited row is skipped. Times are wall time since
-    /// 1970, in seconds except in `stored_ms`.
-    private static let entries = """
+    /// 1970, in seconds except in `stored_ms`. `extended_error` stands where SQLite adds a column to an existing table.
+    private static let entries = entries(with: ", \(errorColumn)")
+    private static let errorColumn = "extended_error TEXT"
+
+    private static let formerEntries = entries(with: "")
+
+    /// - Parameter last: a column that version 2 does not have.
+    private static func entries(with last: String) -> String {
+        """
         CREATE TABLE entries(
             question BLOB NOT NULL,
             type_number INTEGER NOT NULL,
@@ -30,10 +37,11 @@ enum Schema {
             addresses TEXT NOT NULL,
             code TEXT AS (CASE rcode WHEN 0 THEN 'NOERROR' WHEN 3 THEN 'NXDOMAIN' ELSE 'RCODE' || rcode END),
             stored_at INTEGER AS (stored_ms / 1000),
-            expires_at INTEGER AS (stored_ms / 1000 + lifetime),
+            expires_at INTEGER AS (stored_ms / 1000 + lifetime)\(last),
             PRIMARY KEY(question, type_number, partition, provenance)
         ) STRICT, WITHOUT ROWID
         """
+    }
 
     /// A table with one row: the time of the last write.
     private static let history = """
@@ -53,11 +61,11 @@ enum Schema {
         """
 
     /// The state of a file.
-    enum Finding {
+    enum Finding: Equatable {
         /// The file is an empty database.
         case fresh
-        /// The file has version 1, without the notes table.
-        case withoutNotes
+        /// The file has an earlier version, which these statements complete.
+        case former(adding: String)
         case current
     }
 
@@ -76,7 +84,8 @@ enum Schema {
         guard id == applicationID else { throw .unusable("a database of another program") }
         switch (found, tables) {
         case (version, [entries, history, notes]): return .current
-        case (1, [entries, history]): return .withoutNotes
+        case (2, [formerEntries, history, notes]): return .former(adding: addErrors)
+        case (1, [formerEntries, history]): return .former(adding: "\(notes); \(addErrors)")
         case (1...version, _): throw .unusable("unknown tables")
         default: throw .unusable("schema version \(found), this program writes \(version)")
         }
@@ -92,8 +101,10 @@ enum Schema {
             """)
     }
 
-    /// Migrates a version 1 file completely, or leaves it unchanged.
-    static func addNotes(to database: borrowing Database) throws(StoreFailure) {
-        try database.run("BEGIN IMMEDIATE; \(notes); PRAGMA user_version = \(version); COMMIT")
+    private static let addErrors = "ALTER TABLE entries ADD COLUMN \(errorColumn)"
+
+    /// Migrates a file of an earlier version completely, or leaves it unchanged. No row is rewritten.
+    static func complete(_ database: borrowing Database, adding statements: String) throws(StoreFailure) {
+        try database.run("BEGIN IMMEDIATE; \(statements); PRAGMA user_version = \(version); COMMIT")
     }
 }

@@ -106,7 +106,7 @@ struct DamageTests {
         arguments: [
             "CREATE TABLE moz_places(id INTEGER PRIMARY KEY, url TEXT); INSERT INTO moz_places VALUES (1, 'a')",
             "PRAGMA application_id = 7", "PRAGMA user_version = 1", "PRAGMA user_version = 2",
-            "CREATE VIEW entries AS SELECT 1",
+            "PRAGMA user_version = 3", "CREATE VIEW entries AS SELECT 1",
         ])
     func foreign(sql: String) throws {
         let folder = TemporaryFolder()
@@ -123,7 +123,8 @@ struct DamageTests {
     @Test(
         "a file of ours that was changed in its tables is set aside, one that was only looked at is not",
         arguments: [
-            ("PRAGMA user_version = 3", false), ("PRAGMA user_version = 1", false), ("DROP TABLE notes", false),
+            ("PRAGMA user_version = 4", false), ("PRAGMA user_version = 2", false), ("PRAGMA user_version = 1", false),
+            ("ALTER TABLE entries ADD COLUMN more TEXT", false), ("DROP TABLE notes", false),
             ("CREATE TABLE evidence(id)", false), ("DROP TABLE history", false),
             ("ALTER TABLE history ADD COLUMN more ANY", false), ("CREATE INDEX i ON entries(name)", false),
             ("ANALYZE", true), ("VACUUM", true), ("PRAGMA journal_mode = DELETE", true),
@@ -143,6 +144,7 @@ struct DamageTests {
             "partition = 77", "type_number = 12", "demand = demand + 1", "answers = answers + 1", "rcode = 2",
             "is_cut = 1", "provenance = 'somebody'", "question = x'0161'", "checksum = 1", "stored_ms = -1",
             "answers = 99999999", "question = x''", "body = zeroblob(200000)", "demand = 9e999",
+            "extended_error = '15 x'", "extended_error = 'x'",
         ])
     func editedRow(change: String) throws {
         let folder = TemporaryFolder()

@@ -48,9 +48,13 @@ struct Samples {
                 )
             }
         let question = Question(name, type)
+        let errors = [
+            ExtendedError(upstream: 15, text: "blocked: malware ü".utf8), ExtendedError(upstream: 3, text: []),
+        ]
+        let remark = number % 7 == 3 ? errors[number % 2] : nil
         return StoredEntry(
             question: question, partition: UInt32(number % 3), sourceClass: number % 5 == 0 ? .system : .provider,
-            answer: RenderedAnswer(answer, to: question),
+            answer: RenderedAnswer(answer.remarked(remark), to: question),
             storedAtMilliseconds: storedAt + Int64.random(in: 0...1_000_000, using: &random),
             lifetimeSeconds: ttl, demand: Double.random(in: 0...9, using: &random))
     }

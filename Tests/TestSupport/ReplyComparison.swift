@@ -104,7 +104,8 @@ package struct ReplyComparison: ~Copyable {
         let rendered = RenderedAnswer(answer, to: question)
         let age = min(content.ttl - min(content.ttl, 1), 1000)
         guard let written = ReplyComparison.written(rendered, to: question, age: age) else { return "no query" }
-        return ReplyComparison.difference(written, content, age: age) ?? fromCache(answer, question, written, age: age)
+        return ReplyComparison.difference(written, content, age: age)
+            ?? ReplyComparison.errorDifference(written, answer.remark) ?? fromCache(answer, question, written, age: age)
             ?? ReplyComparison.fromStore(rendered, answer, question)
     }
 
@@ -148,6 +149,16 @@ package struct ReplyComparison: ~Copyable {
         return nil
     }
 
+    private static func errorDifference(_ reply: [UInt8], _ remark: ExtendedError?) -> String? {
+        guard let message = try? DecodedMessage(reply), !message.isTruncated else { return nil }
+        let wanted = remark.map { error -> [UInt8] in
+            let text = Array(error.text.utf8)
+            return [0, 15, 0, UInt8(2 + text.count), UInt8(error.code >> 8), UInt8(error.code & 0xFF)] + text
+        }
+        let found = message.optionRecord?.data
+        return found == wanted ?? [] ? nil : "options \(found ?? []), wanted \(wanted ?? [])"
+    }
+
     private static func aged(_ record: DecodedMessage.Record, _ age: UInt32) -> DecodedMessage.Record {
         record.with(ttl: record.ttl - min(record.ttl, age))
     }
@@ -187,9 +198,10 @@ package struct ReplyComparison: ~Copyable {
         guard question.dnssec.isEmpty, !hasTwoRedirections(answer) else { return nil }
         let stored = RenderedAnswer(
             verifying: rendered.body, answerCount: rendered.answerCount, authorityCount: rendered.authorityCount,
-            responseCode: rendered.responseCode, isCut: false, to: question)
+            responseCode: rendered.responseCode, isCut: false, extendedError: rendered.extendedError, to: question)
         guard let stored else { return "the store refuses the answer" }
         return stored.ttlOffsets == rendered.ttlOffsets && stored.isNegative == rendered.isNegative
+            && stored.errorOption == rendered.errorOption
             ? nil : "the store reads another answer"
     }
 }

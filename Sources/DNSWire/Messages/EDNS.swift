@@ -89,13 +89,8 @@ package struct ExtendedError: Hashable, Sendable {
 
     /// "Other Error" (0): RFC 8914 has no code for an answer of the system resolver instead of a provider.
     package static func substitute(because reason: StaticString) -> ExtendedError {
-        ExtendedError(code: otherCode, text: "\(substitute.text): \(reason)")
+        ExtendedError(code: otherCode, text: "system resolver stood in: \(reason)")
     }
-
-    /// The error without a reason, for replies from the cache, which does not store the reason.
-    static let substitute = ExtendedError(code: otherCode, text: "system resolver stood in")
-
-    var tellsSubstitute: Bool { code == ExtendedError.otherCode && text.hasPrefix(ExtendedError.substitute.text) }
 
     /// Whether the error concerns the name: DNSSEC validation failed (6 to 12), or a filter blocks the name (15 to 18).
     package var isAboutName: Bool { 6...12 ~= code || 15...18 ~= code }
@@ -176,7 +171,30 @@ package struct ExtendedError: Hashable, Sendable {
     package static let maxOfReply = 8
 
     /// Size of the option: option code, option length, info code and text.
-    var optionBytes: Int { 6 + text.utf8.count }
+    var optionBytes: Int { ExtendedError.optionBytesWithoutText + text.utf8.count }
+
+    /// The option, with its code and length.
+    var option: [UInt8] {
+        var option: [UInt8] = []
+        option.append(addingCapacity: optionBytes) { write(to: &$0) }
+        return option
+    }
+
+    func write(to output: inout OutputSpan<UInt8>) {
+        ExtendedError.write(code, textBytes: text.utf8.count, to: &output)
+        output.append(text.utf8.span)
+    }
+
+    /// Writes an option up to its text.
+    static func write(_ code: UInt16, textBytes: Int = 0, to output: inout OutputSpan<UInt8>) {
+        output.appendBigEndian(optionCode)
+        output.appendBigEndian(UInt16(2 + textBytes))
+        output.appendBigEndian(code)
+    }
 
     static let optionCode: UInt16 = 15
+    static let optionBytesWithoutText = 6
+    /// The places of the length and of the info code in the option; the length counts from the info code.
+    package static let lengthOffset = 2
+    package static let codeOffset = 4
 }

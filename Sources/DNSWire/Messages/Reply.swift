@@ -15,22 +15,23 @@ package enum Reply {
         let answerCount: UInt16
         let authorityCount: UInt16
         let isCut: Bool
-        let isSubstitute: Bool
         let isAuthentic: Bool
+        /// `RenderedAnswer.errorOption`.
+        let errorOption: Span<UInt8>
         let bytes: Span<UInt8>
         let ttlOffsets: Span<UInt16>
 
-        @_lifetime(copy bytes, copy ttlOffsets)
+        @_lifetime(copy errorOption, copy bytes, copy ttlOffsets)
         package init(
-            code: ResponseCode, answerCount: UInt16, authorityCount: UInt16, isCut: Bool, isSubstitute: Bool = false,
-            isAuthentic: Bool = false, bytes: Span<UInt8>, ttlOffsets: Span<UInt16>
+            code: ResponseCode, answerCount: UInt16, authorityCount: UInt16, isCut: Bool, isAuthentic: Bool = false,
+            errorOption: Span<UInt8>, bytes: Span<UInt8>, ttlOffsets: Span<UInt16>
         ) {
             self.code = code
             self.answerCount = answerCount
             self.authorityCount = authorityCount
             self.isCut = isCut
-            self.isSubstitute = isSubstitute
             self.isAuthentic = isAuthentic
+            self.errorOption = errorOption
             self.bytes = bytes
             self.ttlOffsets = ttlOffsets
         }
@@ -41,8 +42,8 @@ package enum Reply {
             answerCount = answer.answerCount
             authorityCount = answer.authorityCount
             isCut = answer.isCut
-            isSubstitute = answer.isSubstitute
             isAuthentic = answer.isAuthentic
+            errorOption = answer.errorOption.span
             bytes = answer.body.span
             ttlOffsets = answer.ttlOffsets.span
         }
@@ -53,17 +54,21 @@ package enum Reply {
     /// - Parameters:
     ///   - ageSeconds: subtracted from every TTL, down to 0.
     ///   - limit: the largest reply in bytes, at least 512, such as `Query.replyLimitBytes`.
+    ///   - extendedError: stands before the answer's own.
     /// - A body that does not fit is cut after the last whole record, and TC is set. Some clients (musl before 1.2.4)
     ///   never retry over TCP and use the partial answer.
+    /// - Extended errors make room for records (RFC 8914 section 3): first their texts, which are for people, then the
+    ///   errors, and TC is set.
     package static func write(
         _ body: borrowing Body, to query: Query, in packet: Span<UInt8>, ageSeconds: UInt32, limit: Int,
         extendedError: ExtendedError? = nil, into output: inout OutputSpan<UInt8>
     ) {
-        let extendedError = extendedError ?? (body.isSubstitute ? .substitute : nil)
-        let tail = optionRecordBytes(query, extendedError)
+        let tail = query.edns == nil ? 0 : EDNS.emptyRecordBytes + optionBytes(query)
         let room = limit - Header.byteCount - query.questionBytes - tail
-        let cut = fit(body, into: room)
-        var flags = Header.replyFlags(to: query.flags, code: body.code, isTruncated: cut.isTruncated)
+        let errors = errorDetail(extendedError, body.errorOption, query, room: room - body.bytes.count)
+        let cut = fit(body, into: room - errors.bytes)
+        var flags = Header.replyFlags(
+            to: query.flags, code: body.code, isTruncated: cut.isTruncated || errors.detail == .dropped)
         if body.isAuthentic, query.readsAuthenticData { flags |= Header.authenticDataFlag }
         let questions: UInt64 = query.questionBytes == 0 ? 0 : 1
         output.appendBigEndian(
@@ -74,7 +79,8 @@ package enum Reply {
         output.append(body.bytes.extracting(0..<cut.bytes))
         countDown(body, records: Int(cut.answers) + Int(cut.authorities), from: start, by: ageSeconds, in: &output)
         if query.edns != nil {
-            appendOptionRecord(code: body.code, query, extendedError, to: &output)
+            appendOptionRecord(code: body.code, query, errorBytes: errors.bytes, to: &output)
+            appendErrors(errors.detail, extendedError, body.errorOption, to: &output)
         }
     }
 
@@ -86,8 +92,8 @@ package enum Reply {
         let nothing: [UInt8] = []
         let noOffsets: [UInt16] = []
         let body = Body(
-            code: code, answerCount: 0, authorityCount: 0, isCut: false, bytes: nothing.span, ttlOffsets: noOffsets.span
-        )
+            code: code, answerCount: 0, authorityCount: 0, isCut: false, errorOption: nothing.span,
+            bytes: nothing.span, ttlOffsets: noOffsets.span)
         write(
             body, to: query, in: packet, ageSeconds: 0, limit: EDNS.minPayloadBytes, extendedError: extendedError,
             into: &output)
@@ -100,8 +106,8 @@ package enum Reply {
         let nothing: [UInt8] = []
         let noOffsets: [UInt16] = []
         let body = Body(
-            code: .noError, answerCount: 0, authorityCount: 0, isCut: true, bytes: nothing.span,
-            ttlOffsets: noOffsets.span)
+            code: .noError, answerCount: 0, authorityCount: 0, isCut: true, errorOption: nothing.span,
+            bytes: nothing.span, ttlOffsets: noOffsets.span)
         write(body, to: query, in: packet, ageSeconds: 0, limit: EDNS.minPayloadBytes, into: &output)
     }
 
@@ -137,36 +143,57 @@ package enum Reply {
         }
     }
 
-    private static func optionRecordBytes(_ query: Query, _ extendedError: ExtendedError?) -> Int {
-        query.edns == nil ? 0 : EDNS.emptyRecordBytes + optionBytes(query, extendedError)
+    /// Size of the options, without extended errors.
+    private static func optionBytes(_ query: Query) -> Int {
+        (query.replyCookie == nil ? 0 : Cookie.optionBytes) + (query.repliesKeepalive ? EDNS.Keepalive.optionBytes : 0)
     }
 
-    private static func optionBytes(_ query: Query, _ extendedError: ExtendedError?) -> Int {
-        (query.replyCookie == nil ? 0 : Cookie.optionBytes)
-            + (query.repliesKeepalive ? EDNS.Keepalive.optionBytes : 0) + (extendedError?.optionBytes ?? 0)
-    }
-
-    /// Appends the OPT record (RFC 6891 section 6.1.2); our version is 0. DO is copied (RFC 3225 section 3), unless no
-    /// upstream of the name can carry it: such a reply must not suggest that signatures were asked for.
+    /// Appends the OPT record (RFC 6891 section 6.1.2) up to the extended errors; our version is 0. DO is copied (RFC
+    /// 3225 section 3), unless no upstream of the name can carry it: such a reply must not suggest that signatures were
+    /// asked for.
     private static func appendOptionRecord(
-        code: ResponseCode, _ query: Query, _ extendedError: ExtendedError?, to output: inout OutputSpan<UInt8>
+        code: ResponseCode, _ query: Query, errorBytes: Int, to output: inout OutputSpan<UInt8>
     ) {
         output.append(0)
         let typeAndPayload = UInt64(RecordType.opt.rawValue) << 48 | UInt64(EDNS.ourPayloadBytes) << 32
         output.appendBigEndian(
             typeAndPayload | UInt64(code.rawValue >> 4) << 24 | UInt64(query.dnssec.optionFlags))
-        output.appendBigEndian(UInt16(optionBytes(query, extendedError)))
+        output.appendBigEndian(UInt16(optionBytes(query) + errorBytes))
         query.replyCookie?.write(to: &output)
         if query.repliesKeepalive {
             output.appendBigEndian(EDNS.Keepalive.optionCode)
             output.appendBigEndian(UInt16(EDNS.Keepalive.optionBytes - 4))
             output.appendBigEndian(EDNS.Keepalive.timeout)
         }
-        guard let extendedError else { return }
-        output.appendBigEndian(ExtendedError.optionCode)
-        output.appendBigEndian(UInt16(extendedError.optionBytes - 4))
-        output.appendBigEndian(extendedError.code)
-        output.append(extendedError.text.utf8.span)
+    }
+
+    /// How much of its extended errors a reply has.
+    private enum ErrorDetail { case none, whole, codes, dropped }
+
+    /// - Parameter room: what the records leave; may be negative.
+    /// - Returns: the detail for which there is room, and the size of the options.
+    private static func errorDetail(
+        _ extendedError: ExtendedError?, _ own: Span<UInt8>, _ query: Query, room: Int
+    ) -> (detail: ErrorDetail, bytes: Int) {
+        guard extendedError != nil || !own.isEmpty, query.edns != nil else { return (.none, 0) }
+        let whole = (extendedError?.optionBytes ?? 0) + own.count
+        if whole <= room { return (.whole, whole) }
+        let codes = ((extendedError == nil ? 0 : 1) + (own.isEmpty ? 0 : 1)) * ExtendedError.optionBytesWithoutText
+        return codes <= room ? (.codes, codes) : (.dropped, 0)
+    }
+
+    private static func appendErrors(
+        _ detail: ErrorDetail, _ extendedError: ExtendedError?, _ own: Span<UInt8>, to output: inout OutputSpan<UInt8>
+    ) {
+        switch detail {
+        case .none, .dropped: return
+        case .whole:
+            extendedError?.write(to: &output)
+            output.append(own)
+        case .codes:
+            if let extendedError { ExtendedError.write(extendedError.code, to: &output) }
+            if !own.isEmpty { ExtendedError.write(own.bigEndian16(at: ExtendedError.codeOffset), to: &output) }
+        }
     }
 }
 

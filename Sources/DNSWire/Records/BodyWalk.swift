@@ -7,7 +7,7 @@ extension RenderedAnswer {
     /// this question can produce these parts.
     package init?(
         verifying body: [UInt8], answerCount: UInt16, authorityCount: UInt16, responseCode: ResponseCode, isCut: Bool,
-        to question: Question
+        extendedError: ExtendedError? = nil, to question: Question
     ) {
         guard responseCode == .noError || responseCode == .noSuchName else { return nil }
         guard body.count <= RenderedAnswer.maxBodyBytes, authorityCount <= 1 else { return nil }
@@ -19,7 +19,8 @@ extension RenderedAnswer {
         guard walk.isAtEnd else { return nil }
         self.init(
             responseCode: responseCode, answerCount: answerCount, authorityCount: authorityCount, body: body,
-            ttlOffsets: walk.ttlOffsets, isCut: isCut, isNegative: !walk.hasFinalRecord)
+            ttlOffsets: walk.ttlOffsets, isCut: isCut, isNegative: !walk.hasFinalRecord,
+            errorOption: extendedError?.option ?? [])
     }
 
     /// The addresses in the records, in order.

@@ -13,8 +13,8 @@ package struct RenderedAnswer: Equatable, Sendable {
     package let isCut: Bool
     /// NXDOMAIN or NODATA.
     package let isNegative: Bool
-    /// The system resolver answered instead of the providers; every reply carries an extended error for this.
-    package let isSubstitute: Bool
+    /// The extended error as an option of EDNS, with code and length; empty: none. Replies with EDNS have it.
+    package let errorOption: [UInt8]
     /// A trusted upstream vouches for all records; replies set AD for clients that read it.
     package let isAuthentic: Bool
 
@@ -36,7 +36,7 @@ package struct RenderedAnswer: Equatable, Sendable {
         ttlOffsets = writer.ttlOffsets
         isCut = answers < answer.records.count || authorities < answer.authorities.count
         isNegative = answer.kind != .records
-        isSubstitute = answer.remark?.tellsSubstitute ?? false
+        errorOption = answer.remark?.option ?? []
         isAuthentic = answer.isAuthentic
     }
 
@@ -45,7 +45,7 @@ package struct RenderedAnswer: Equatable, Sendable {
         self.init(
             responseCode: kept.code, answerCount: kept.answerCount, authorityCount: kept.authorityCount,
             body: kept.bytes.copied, ttlOffsets: kept.ttlOffsets.copied, isCut: kept.isCut, isNegative: isNegative,
-            isSubstitute: kept.isSubstitute, isAuthentic: kept.isAuthentic)
+            errorOption: kept.errorOption.copied, isAuthentic: kept.isAuthentic)
     }
 
     /// Returns a copy in which every record has this TTL, in seconds. For expired answers: no upstream vouches for them
@@ -58,13 +58,16 @@ package struct RenderedAnswer: Equatable, Sendable {
         }
         return RenderedAnswer(
             responseCode: responseCode, answerCount: answerCount, authorityCount: authorityCount, body: body,
-            ttlOffsets: ttlOffsets, isCut: isCut, isNegative: isNegative, isSubstitute: isSubstitute)
+            ttlOffsets: ttlOffsets, isCut: isCut, isNegative: isNegative, errorOption: errorOption)
     }
+
+    /// The extended error of the answer; nil: none.
+    package var extendedError: ExtendedError? { errorOption.isEmpty ? nil : ExtendedError(options: errorOption) }
 
     /// Takes parts that are already validated.
     init(
         responseCode: ResponseCode, answerCount: UInt16, authorityCount: UInt16, body: [UInt8], ttlOffsets: [UInt16],
-        isCut: Bool, isNegative: Bool, isSubstitute: Bool = false, isAuthentic: Bool = false
+        isCut: Bool, isNegative: Bool, errorOption: [UInt8] = [], isAuthentic: Bool = false
     ) {
         self.responseCode = responseCode
         self.answerCount = answerCount
@@ -73,7 +76,7 @@ package struct RenderedAnswer: Equatable, Sendable {
         self.ttlOffsets = ttlOffsets
         self.isCut = isCut
         self.isNegative = isNegative
-        self.isSubstitute = isSubstitute
+        self.errorOption = errorOption
         self.isAuthentic = isAuthentic
     }
 

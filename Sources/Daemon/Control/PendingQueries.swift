@@ -128,7 +128,8 @@ final class PendingQueries: TimedPart {
         case .failure(let failure): refuse("\(provider.name): \(failure.description)", number)
         case .success(let transfer):
             switch provider.dialect.answers(from: HTTPReply(transfer), to: [question]).first {
-            case .success(let answer): say(number, answer.responseCode, answer.records, from: provider.name, nil)
+            case .success(let answer):
+                say(number, answer.responseCode, answer.records, from: provider.name, answer.remark)
             case .failure(let error): refuse("\(provider.name): \(error.description)", number)
             case nil: refuse("\(provider.name): no answer", number)
             }

@@ -16,8 +16,12 @@ struct Client {
     var askedAt: Instant { handover.receivedAt }
 
     /// Writes the reply message, truncated to whole records if it is too long.
+    ///
+    /// - Parameter extendedError: stands before the answer's own.
     @_lifetime(output: copy output)
-    func write(_ answer: RenderedAnswer, _ extendedError: ExtendedError?, into output: inout OutputSpan<UInt8>) {
+    func write(
+        _ answer: RenderedAnswer, after extendedError: ExtendedError? = nil, into output: inout OutputSpan<UInt8>
+    ) {
         let packet = handover.packet
         Reply.write(
             Reply.Body(answer), to: query, in: packet.span, ageSeconds: 0, limit: query.replyLimitBytes,

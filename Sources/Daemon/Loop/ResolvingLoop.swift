@@ -418,7 +418,7 @@ final class ResolvingLoop: TimedPart {
         addressSets.take(client.question, answer, isCached: false, now: now)
         let rendered = answers.rendered(answer, client.question)
         self.answer(client, answer.responseCode, answer.remark, from: source, by: rule, now: now) { output in
-            client.write(rendered.answer, answer.remark, into: &output)
+            client.write(rendered.answer, into: &output)
         }
     }
 
@@ -426,7 +426,7 @@ final class ResolvingLoop: TimedPart {
         let isSent = answer(
             client, expired.answer.responseCode, expired.extendedError, from: .stale, now: now
         ) { output in
-            client.write(expired.answer, expired.extendedError, into: &output)
+            client.write(expired.answer, after: expired.extendedError, into: &output)
         }
         addressSets.take(client.question, expired.answer, now: now)
         if isSent { counted.answeredStale(because: cause) }
@@ -486,7 +486,7 @@ final class ResolvingLoop: TimedPart {
         do throws(UnexplainedReason) {
             let text = try explained(why, to: client.question, now: now)
             answer(client, .noError, from: .local, now: now) { output in
-                client.write(RenderedAnswer(text, to: client.question), nil, into: &output)
+                client.write(RenderedAnswer(text, to: client.question), into: &output)
             }
         } catch {
             fail(client, error.failure.0, error.failure.1, now: now)

@@ -459,7 +459,8 @@ extension Lookup {
         if let reason = substituteReason {
             state.substituteCounts[reason, default: 0] += 1
             state.sourceHistory.substituteGiven(question, reason, now: now)
-            if answer.remark != .filteredAddresses { answer = answer.remarked(reason.extendedError) }
+            // What a filter did matters more to clients than who answered.
+            if answer.remark?.isAboutName != true { answer = answer.remarked(reason.extendedError) }
         }
         // Only an answer that the system resolver gives by the settings needs no verdict.
         let isDoubted =

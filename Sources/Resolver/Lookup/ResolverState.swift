@@ -137,6 +137,7 @@ struct ResolverState {
         guard !expired.answer.isNegative, question.type.leadsToAddresses else { return expired }
         do throws(MalformedMessage) {
             let answer = Answer(records: try expired.answer.records(of: question))
+                .remarked(expired.answer.extendedError)
             guard !answer.records.contains(where: { $0.type == .rrsig }) else { return expired }
             guard !isWithheld(question, answer) else { return nil }
             let arranged = verification.arranged(question, answer, now: now)

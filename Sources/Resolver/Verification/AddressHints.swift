@@ -33,7 +33,7 @@ extension Answer {
             let addresses = allowed(record)
             return record.withAddressHints { addresses.contains($0) }
         }
-        return records == self.records ? self : Answer(records: records)
+        return records == self.records ? self : Answer(records: records).remarked(remark)
     }
 
     /// The answer is small enough to be held for a later rearrangement.

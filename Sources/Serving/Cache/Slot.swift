@@ -1,10 +1,8 @@
-// One cached answer: small fields inline, and one allocation with folded name, TTL offsets and body. A slot is plain
-// memory; its table frees the storage.
+// One cached answer: small fields inline, and one allocation with folded name, TTL offsets, body, and extended error if
+// there is one. A slot is plain memory; its table frees the storage.
 
 import DNSWire
 
-// A slot does not record that private addresses were filtered or that DNS64 made the answer. A hit therefore carries no
-// extended error about these: it would cost a byte per slot and a branch per hit. `explain` reports both.
 @unsafe struct Slot {
     let hash: UInt64
     var storage: UnsafeMutableRawPointer?
@@ -34,11 +32,11 @@ import DNSWire
         static let wasUsed = Flags(rawValue: 8)
         static let refreshWasAsked = Flags(rawValue: 16)
         static let hitIsAwaited = Flags(rawValue: 32)
-        static let isSubstitute = Flags(rawValue: 64)
+        static let hasError = Flags(rawValue: 64)
         static let isAuthentic = Flags(rawValue: 128)
 
         /// Flags of the entry that stay when its answer is replaced.
-        static let marks: Flags = [.wasUsed, .refreshWasAsked, .hitIsAwaited, .isSubstitute]
+        static let marks: Flags = [.wasUsed, .refreshWasAsked, .hitIsAwaited]
     }
 
     init(
@@ -53,7 +51,8 @@ import DNSWire
         unsafe flags = key.sourceClass == .system ? .isSystems : []
         if answer.isCut { unsafe flags.insert(.isCut) }
         if answer.isNegative { unsafe flags.insert(.isNegative) }
-        if answer.isSubstitute { unsafe flags.insert(.isSubstitute) }
+        let errorOption = answer.errorOption.span
+        if !errorOption.isEmpty { unsafe flags.insert(.hasError) }
         if answer.isAuthentic { unsafe flags.insert(.isAuthentic) }
         unsafe kind = key.kind
         unsafe code = answer.responseCode.rawValue
@@ -61,11 +60,15 @@ import DNSWire
         unsafe authorityCount = answer.authorityCount
         unsafe bodyBytes = UInt16(answer.body.count)
         unsafe nameBytes = UInt8(key.name.byteCount)
-        unsafe storage = .allocate(byteCount: storageBytes, alignment: 8)
+        unsafe storage = .allocate(byteCount: errorStart + errorOption.count, alignment: 8)
         unsafe write(key.name.span, answer)
     }
 
     private func write(_ name: Span<UInt64>, _ answer: borrowing RenderedAnswer) {
+        unsafe answer.errorOption.span.withUnsafeBytes { error in
+            unsafe UnsafeMutableRawBufferPointer(start: storage.map { unsafe $0 + errorStart }, count: error.count)
+                .copyMemory(from: error)
+        }
         unsafe name.withUnsafeBytes { unsafe nameStorage.copyMemory(from: $0) }
         unsafe answer.ttlOffsets.span.withUnsafeBytes { unsafe offsetStorage.copyMemory(from: $0) }
         unsafe answer.body.span.withUnsafeBytes { unsafe bodyStorage.copyMemory(from: $0) }
@@ -139,8 +142,9 @@ import DNSWire
         unsafe use(
             Reply.Body(
                 code: ResponseCode(rawValue: code), answerCount: answerCount, authorityCount: authorityCount,
-                isCut: isCut, isSubstitute: flags.contains(.isSubstitute), isAuthentic: flags.contains(.isAuthentic),
-                bytes: Span(_unsafeElements: body), ttlOffsets: Span(_unsafeElements: ttlOffsets)))
+                isCut: isCut, isAuthentic: flags.contains(.isAuthentic),
+                errorOption: Span(_unsafeElements: errorOption), bytes: Span(_unsafeElements: body),
+                ttlOffsets: Span(_unsafeElements: ttlOffsets)))
     }
 
     private var ttlOffsets: UnsafeBufferPointer<UInt16> {
@@ -149,6 +153,17 @@ import DNSWire
 
     private var body: UnsafeBufferPointer<UInt8> {
         unsafe UnsafeBufferPointer(bodyStorage.bindMemory(to: UInt8.self))
+    }
+
+    /// The extended error as an option of EDNS, whose length is in its own bytes; empty: none.
+    private var errorOption: UnsafeBufferPointer<UInt8> {
+        guard unsafe flags.contains(.hasError), let start = unsafe storage.map({ unsafe $0 + errorStart }) else {
+            return unsafe UnsafeBufferPointer(start: nil, count: 0)
+        }
+        let length = unsafe start.loadUnaligned(fromByteOffset: ExtendedError.lengthOffset, as: UInt16.self)
+        let count = ExtendedError.codeOffset + Int(UInt16(bigEndian: length))
+        return unsafe UnsafeBufferPointer(
+            UnsafeMutableRawBufferPointer(start: start, count: count).bindMemory(to: UInt8.self))
     }
 
     /// The entry's share of the limit: slot, index share, and the allocation with the allocator's own header and
@@ -165,7 +180,9 @@ import DNSWire
 
     private var nameSpace: Int { unsafe (Int(nameBytes) + 7) / 8 * 8 }
     private var offsetSpace: Int { unsafe (Int(answerCount) + Int(authorityCount)) * 2 }
-    private var storageBytes: Int { unsafe nameSpace + offsetSpace + Int(bodyBytes) }
+    /// Where the extended error begins, at the end of the body.
+    private var errorStart: Int { unsafe nameSpace + offsetSpace + Int(bodyBytes) }
+    private var storageBytes: Int { unsafe errorStart + errorOption.count }
 
     private var nameStorage: UnsafeMutableRawBufferPointer {
         unsafe UnsafeMutableRawBufferPointer(start: storage, count: nameSpace)

@@ -38,6 +38,68 @@ struct RemarkTests {
         return (nil, nil)
     }
 
+    /// Asks one question. The providers' and the system resolver's requests end with these results.
+    private func actions(
+        _ question: Question, _ result: FetchResult, system: FetchResult? = nil, expired: AgedAnswer? = nil
+    ) -> [Action] {
+        var (resolver, actions) = (Resolver(seed: 1), [Action]())
+        resolver.handle(.upstreamsChanged(providers: [provider], hasSystem: system != nil), now: now, actions: &actions)
+        var new: [Action] = []
+        let given = GivenAnswers(expiredAnswer: expired)
+        resolver.handle(.asked(question, Waiter(1)), now: now, given: given, actions: &new)
+        while !new.isEmpty {
+            actions += new
+            let due = new
+            new = []
+            for case .fetch(let id, _, let upstream, _) in due {
+                let end = upstream == .system ? system ?? result : result
+                resolver.handle(.fetchFinished(id, end), now: now, actions: &new)
+            }
+        }
+        return actions
+    }
+
+    private let filtered = ExtendedError(upstream: 15, text: "malware".utf8)
+
+    @Test("an upstream's error goes with every kind of answer to client and cache")
+    func ofUpstream() throws {
+        let answers = [
+            try answer("192.0.2.1"), Answer(negative: .noSuchName), Answer(negative: .noData),
+            Answer(negative: .ambiguousEmpty), try answer("192.0.2.1", ttl: 900_000),
+        ]
+        for answer in answers.map({ $0.remarked(filtered) }) {
+            let actions = actions(Question(name, .a), .success(answer))
+            let given = actions.compactMap { if case .reply(_, let answer, _) = $0 { answer.remark } else { nil } }
+            let stored = actions.compactMap { if case .store(_, let answer, _, _) = $0 { answer.remark } else { nil } }
+            #expect(given == [filtered] && stored == [filtered], "\(answer.kind)")
+        }
+    }
+
+    @Test("what the system resolver says about the name precedes that it stood in")
+    func ofSystem() throws {
+        let stoodIn = SubstituteReason.unreachable.extendedError
+        for (said, wanted) in [(nil, stoodIn), (filtered, filtered), (ExtendedError(upstream: 3, text: []), stoodIn)] {
+            let system = FetchResult.success(try answer("192.0.2.1").remarked(said))
+            let actions = actions(Question(name, .a), .failure(.refused), system: system)
+            let given = actions.compactMap { if case .reply(_, let answer, _) = $0 { answer.remark } else { nil } }
+            #expect(given == [wanted])
+        }
+    }
+
+    @Test("an expired answer keeps its error where its hints are removed")
+    func expired() throws {
+        let https = Question(name, .https)
+        let data: [UInt8] = [0, 1, 0, 0, 4, 0, 4, 1, 2, 3, 4]
+        let answer = Answer(records: [ResourceRecord(owner: name, type: .https, ttlSeconds: 60, data: data)])
+        let aged = AgedAnswer(
+            RenderedAnswer(answer.remarked(filtered), to: https), ageMilliseconds: 70_000, lifetimeSeconds: 60)
+        let given = actions(https, .failure(.refused), expired: aged).compactMap { action -> ExpiredAnswer? in
+            if case .replyExpired(_, let answer, _) = action { answer } else { nil }
+        }
+        #expect(given.count == 1 && given[0].answer.extendedError == filtered && given[0].extendedError == .staleAnswer)
+        #expect(try given[0].answer.records(of: https)[0].addressHints.isEmpty)
+    }
+
     @Test("a plain answer has no remark")
     func plain() throws {
         #expect(given(.success(try answer("192.0.2.1"))).1 == nil)

@@ -177,13 +177,13 @@ struct RuleAnswerTests {
             Answer(records: [ResourceRecord(owner: target.name, address: .v4(7), ttlSeconds: 30)]),
             Answer(negative: .noSuchName, ttlSeconds: 30), Answer.nothing(.noData, about: target, by: nil),
         ]
-        for answer in answers {
+        for answer in answers + answers.map({ $0.remarked(ExtendedError(upstream: 16, text: "law".utf8)) }) {
             let expired = ExpiredAnswer(
                 answer: RenderedAnswer(answer, to: target), extendedError: .staleAnswer, usableUntil: now,
                 sourceRank: .provider)
             let behind = try expired.behind([link], from: alias, to: target)
             #expect(behind.answer == RenderedAnswer(answer.behind([link]), to: alias))
-            #expect(behind.answer.responseCode == answer.responseCode)
+            #expect(behind.answer.responseCode == answer.responseCode && behind.answer.extendedError == answer.remark)
             #expect(try behind.answer.records(of: alias).first == link)
         }
     }

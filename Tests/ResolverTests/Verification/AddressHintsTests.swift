@@ -26,8 +26,11 @@ struct AddressHintsTests {
     }
 
     private mutating func hints(_ record: ResourceRecord) -> [Address] {
-        let arranged = stand.verification.arranged(https, Answer(records: [record]), now: stand.now)
-        #expect(arranged.records.count == 1 && arranged.records[0].data.prefix(3) == record.data.prefix(3))
+        let error = ExtendedError(upstream: 3, text: "old".utf8)
+        let arranged = stand.verification.arranged(https, Answer(records: [record]).remarked(error), now: stand.now)
+        #expect(
+            arranged.remark == error && arranged.records.count == 1
+                && arranged.records[0].data.prefix(3) == record.data.prefix(3))
         return arranged.records[0].addressHints
     }
 

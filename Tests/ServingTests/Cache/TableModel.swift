@@ -23,7 +23,7 @@ struct TableModel {
         /// eight.
         var costBytes: Int {
             let name = (key.question.name.wire.count + 7) / 8 * 8
-            let storage = name + answer.ttlOffsets.count * 2 + answer.body.count
+            let storage = name + answer.ttlOffsets.count * 2 + answer.body.count + answer.errorOption.count
             return unsafe MemoryLayout<Slot>.stride + 8 + max(32, (storage + 8 + 15) / 16 * 16)
         }
     }

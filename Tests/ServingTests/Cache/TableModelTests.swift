@@ -151,8 +151,10 @@ struct TableModelTests {
         let record = ResourceRecord(
             owner: key.question.name, type: .txt, ttlSeconds: 60,
             data: Array(repeating: UInt8(bytes & 0xFF), count: bytes))
+        // About every third answer has an extended error, whose length differs.
+        let error = bytes % 3 == 0 ? ExtendedError(upstream: UInt16(bytes), text: record.data.map { $0 | 0x40 }) : nil
         return RenderedAnswer(
-            Answer(records: Array(repeating: record, count: records)), to: key.question)
+            Answer(records: Array(repeating: record, count: records)).remarked(error), to: key.question)
     }
 }
 
@@ -172,6 +174,8 @@ extension Reply.Body {
         guard bytes.count == answer.body.count, ttlOffsets.count == answer.ttlOffsets.count else { return false }
         for index in bytes.indices where bytes[index] != answer.body[index] { return false }
         for index in ttlOffsets.indices where ttlOffsets[index] != answer.ttlOffsets[index] { return false }
+        guard errorOption.count == answer.errorOption.count else { return false }
+        for index in errorOption.indices where errorOption[index] != answer.errorOption[index] { return false }
         return answerCount == answer.answerCount && authorityCount == answer.authorityCount
     }
 }

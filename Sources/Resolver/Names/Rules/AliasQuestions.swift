@@ -36,6 +36,6 @@ extension ExpiredAnswer {
             answer.isNegative
             ? Answer(negative: kind, chain: answers, authority: records.dropFirst(count).first)
             : Answer(records: answers)
-        return with(RenderedAnswer(whole.behind(links), to: alias))
+        return with(RenderedAnswer(whole.remarked(answer.extendedError).behind(links), to: alias))
     }
 }
