@@ -136,13 +136,13 @@ struct ReplyTests {
     }
 
     @Test(
-        "a client subnet of length 0 is noticed, whatever its family",
+        "a client subnet of length 0 is noticed, whatever its family, and comes back with scope 0; no other comes back",
         arguments: [
             ([0, 8, 0, 4, 0, 1, 0, 0], true), ([0, 8, 0, 4, 0, 0, 0, 0], true), ([0, 8, 0, 4, 0, 2, 0, 0], true),
             ([0, 8, 0, 7, 0, 1, 24, 0, 192, 0, 2], false), ([0, 12, 0, 1, 0, 0, 8, 0, 4, 0, 1, 0, 0], true),
             ([0, 8, 0, 0], false), ([0, 12, 0, 4, 0, 1, 0, 0], false), ([], false),
         ] as [([UInt8], Bool)])
-    func hiddenSubnet(options: [UInt8], isHidden: Bool) {
+    func hiddenSubnet(options: [UInt8], isHidden: Bool) throws {
         var packet = QueryPacket(name, .a, payloadSize: 1232)
         packet.options = options
         let asked = packet.bytes
@@ -151,6 +151,10 @@ struct ReplyTests {
             return
         }
         #expect(query.hidesSubnet == isHidden)
+        let family = options.firstRange(of: [0, 8, 0, 4, 0]).map { options[$0.upperBound] } ?? 0
+        let reply = try RenderedReply.message(Answer.addresses(of: name, count: 1), to: packet, extendedError: .noRoute)
+        let error = [0, 15, 0, 26, 0, 23] + Array("no route to any provider".utf8)
+        #expect(reply.optionRecord?.data == (isHidden ? [0, 8, 0, 4, 0, family, 0, 0] : []) + error)
     }
 
     @Test("DO comes back, unless no upstream of the name can carry it (RFC 3225 section 3)", arguments: [true, false])

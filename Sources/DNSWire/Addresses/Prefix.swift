@@ -5,6 +5,14 @@ package struct Prefix: Hashable, Sendable {
     /// The length in bits: 0 to 32, or 0 to 128.
     package let length: Int
 
+    /// The block of every IPv4 address. As a client subnet it tells nothing, and forbids servers to tell more (RFC 7871
+    /// section 7.1.2).
+    package static let nowhere = Prefix()
+
+    private init() {
+        (address, length) = (.v4(0), 0)
+    }
+
     /// Returns nil if the length does not fit the family or host bits are set. Such a typing error would silently
     /// widen or move the block.
     package init?(_ address: Address, length: Int) {

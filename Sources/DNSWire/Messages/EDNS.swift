@@ -14,8 +14,9 @@ package struct EDNS: Equatable, Sendable {
     package var isDNSSECAware = false
     /// The query has an empty edns-tcp-keepalive option, as clients send it (RFC 7828 section 3.2.1).
     package var asksKeepalive = false
-    /// The query has a client subnet of length 0: no provider may learn where the client is (RFC 7871 section 7.1.2).
-    package var hidesSubnet = false
+    /// The address family of a client subnet of length 0: no provider may learn where the client is (RFC 7871 section
+    /// 7.1.2). Nil: the query has none.
+    package var hiddenFamily: UInt16?
     /// The position of the first COOKIE option; further ones are ignored (RFC 7873 section 5.2). Not verified here.
     package var cookie: Cookie.Place?
 }
@@ -25,6 +26,8 @@ extension EDNS {
     enum ClientSubnet {
         static let optionCode: UInt16 = 8
         static let sourceLengthOffset = 2
+        /// Size of the option for a subnet of length 0.
+        static let emptyOptionBytes = 8
     }
 
     /// edns-tcp-keepalive (RFC 7828): code, length and a timeout in units of 100 ms.

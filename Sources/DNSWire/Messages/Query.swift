@@ -90,7 +90,7 @@ package struct Query: Equatable, Sendable {
     }
 
     /// No provider may learn where the client is.
-    package var hidesSubnet: Bool { edns?.hidesSubnet ?? false }
+    package var hidesSubnet: Bool { edns?.hiddenFamily != nil }
 
     /// False: the client asks only for what the cache has (RFC 1035 section 4.1.1, RD).
     package var wantsRecursion: Bool { flags & Header.recursionDesiredFlag != 0 }
@@ -189,7 +189,7 @@ package struct Query: Equatable, Sendable {
                     let options = readOptions(packet, from: fixed + 10, to: end)
                     edns?.cookie = options.cookie
                     edns?.asksKeepalive = options.askKeepalive
-                    edns?.hidesSubnet = options.hideSubnet
+                    edns?.hiddenFamily = options.hiddenFamily
                     guard options.areWhole else { return (edns, false) }
                 }
                 guard isFirst, fixed == owner + 1 else { return (edns, false) }
@@ -201,20 +201,21 @@ package struct Query: Equatable, Sendable {
 
     private static func readOptions(
         _ packet: Span<UInt8>, from start: Int, to end: Int
-    ) -> (areWhole: Bool, cookie: Cookie.Place?, askKeepalive: Bool, hideSubnet: Bool) {
+    ) -> (areWhole: Bool, cookie: Cookie.Place?, askKeepalive: Bool, hiddenFamily: UInt16?) {
         var at = start
         var cookie: Cookie.Place?
-        var (askKeepalive, hideSubnet) = (false, false)
+        var askKeepalive = false
+        var hiddenFamily: UInt16?
         for _ in 0..<maxOptions {
-            if at == end { return (true, cookie, askKeepalive, hideSubnet) }
-            guard at + 4 <= end else { return (false, cookie, askKeepalive, hideSubnet) }
+            if at == end { return (true, cookie, askKeepalive, hiddenFamily) }
+            guard at + 4 <= end else { return (false, cookie, askKeepalive, hiddenFamily) }
             let (data, count) = (at + 4, packet.bigEndian16(at: at + 2))
             let next = data + Int(count)
-            guard next <= end else { return (false, cookie, askKeepalive, hideSubnet) }
+            guard next <= end else { return (false, cookie, askKeepalive, hiddenFamily) }
             if packet.bigEndian16(at: at) == EDNS.ClientSubnet.optionCode,
                 count > EDNS.ClientSubnet.sourceLengthOffset, packet[data + EDNS.ClientSubnet.sourceLengthOffset] == 0
             {
-                hideSubnet = true
+                hiddenFamily = packet.bigEndian16(at: data)
             }
             if count == 0, packet.bigEndian16(at: at) == EDNS.Keepalive.optionCode { askKeepalive = true }
             if cookie == nil, packet.bigEndian16(at: at) == Cookie.optionCode, let data = UInt16(exactly: data) {
@@ -222,7 +223,7 @@ package struct Query: Equatable, Sendable {
             }
             at = next
         }
-        return (at == end, cookie, askKeepalive, hideSubnet)
+        return (at == end, cookie, askKeepalive, hiddenFamily)
     }
 
     private static func findOptionRecord(_ packet: Span<UInt8>, _ header: Header) -> EDNS? {

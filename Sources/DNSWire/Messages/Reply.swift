@@ -145,7 +145,9 @@ package enum Reply {
 
     /// Size of the options, without extended errors.
     private static func optionBytes(_ query: Query) -> Int {
-        (query.replyCookie == nil ? 0 : Cookie.optionBytes) + (query.repliesKeepalive ? EDNS.Keepalive.optionBytes : 0)
+        (query.replyCookie == nil ? 0 : Cookie.optionBytes)
+            + (query.repliesKeepalive ? EDNS.Keepalive.optionBytes : 0)
+            + (query.hidesSubnet ? EDNS.ClientSubnet.emptyOptionBytes : 0)
     }
 
     /// Appends the OPT record (RFC 6891 section 6.1.2) up to the extended errors; our version is 0. DO is copied (RFC
@@ -164,6 +166,12 @@ package enum Reply {
             output.appendBigEndian(EDNS.Keepalive.optionCode)
             output.appendBigEndian(UInt16(EDNS.Keepalive.optionBytes - 4))
             output.appendBigEndian(EDNS.Keepalive.timeout)
+        }
+        // RFC 7871 section 7.2.1: the option comes back, here with scope 0, as the answer depends on no subnet.
+        if let family = query.edns?.hiddenFamily {
+            output.appendBigEndian(EDNS.ClientSubnet.optionCode)
+            output.appendBigEndian(UInt16(EDNS.ClientSubnet.emptyOptionBytes - 4))
+            output.appendBigEndian(UInt32(family) << 16)
         }
     }
 

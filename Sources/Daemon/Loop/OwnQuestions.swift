@@ -103,7 +103,8 @@ extension ResolvingLoop {
     ///
     /// - Parameter asker: a client whose own query was checked already; nil: a client on this machine.
     private func atOnce(_ question: Question, for asker: Client? = nil, now: Instant) -> OwnReply? {
-        let packet = UpstreamQuery.message(for: question, id: 0)
+        let subnet = question.clients.hidesSubnet ? Prefix.nowhere : nil
+        let packet = UpstreamQuery.message(for: question, id: 0, clientSubnet: subnet)
         var outcome: FastPath.Outcome?
         let limit = StreamFraming.maxMessageBytes
         let received = Query.receive(packet.span, over: .tcp)

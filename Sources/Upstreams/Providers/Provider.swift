@@ -154,11 +154,13 @@ package final class Provider {
     /// Whether some address with a route has not failed since its last answer.
     var hasWorkingAddress: Bool { endpoints.indices.contains { ways[$0] != nil && !addresses.isFailing($0) } }
 
-    /// Returns the client subnet that requests carry for these clients; nil: none.
+    /// Returns the client subnet that requests carry for these clients; nil: none. Length 0 tells nothing, and keeps
+    /// the provider from sending one of its own making (RFC 7871 section 7.1.2). Dialects without prefixes leave it
+    /// out.
     package func subnetSent(for clients: ClientGroup) -> Prefix? {
-        switch settings.clientSubnetOfView[clients.view] ?? settings.clientSubnet {
-        // Length 0 tells nothing, and keeps the provider from sending one.
-        case .fixed(let prefix): clients.hidesSubnet && prefix.length > 0 ? nil : prefix
+        if clients.hidesSubnet { return Prefix.nowhere }
+        return switch settings.clientSubnetOfView[clients.view] ?? settings.clientSubnet {
+        case .fixed(let prefix): prefix
         case .auto: clients.subnet
         case nil: nil
         }

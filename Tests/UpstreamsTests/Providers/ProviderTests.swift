@@ -71,6 +71,27 @@ struct ProviderTests {
         #expect(Bounds.retryStep * (try provider().traits.budgetPerSecond) >= .seconds(1))
     }
 
+    @Test("clients that hide their subnet make every provider get length 0, whatever the settings say")
+    func hiddenSubnet() throws {
+        let client = try #require(Address("93.184.216.34"))
+        let hidden = [ClientGroup(view: 0, hidesSubnet: true), ClientGroup(view: 1, hidesSubnet: true)]
+        for (setting, told) in [
+            ("", nil), ("203.0.113.0/24", "203.0.113.0/24"), ("auto", "93.184.216.0/24"), ("::/0", "::/0"),
+        ] {
+            let text = """
+                [[provider]]
+                name = "p"
+                dialect = "json"
+                url = "http://192.0.2.1/resolve"
+                client-subnet = "\(setting)"
+                """
+            let settings = try Settings.parse(bytes: Array(text.utf8), file: "test")
+            let provider = Provider(id: ProviderID(1), try ProviderAccount(settings.providers[0]), seed: 0)
+            #expect(provider.subnetSent(for: ClientGroup(of: client))?.description == told)
+            for group in hidden { #expect(provider.subnetSent(for: group) == .nowhere) }
+        }
+    }
+
     private func account(_ names: String, scheme: String = "https") throws -> Provider {
         let text = """
             [[provider]]
