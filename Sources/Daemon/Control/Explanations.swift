@@ -85,12 +85,12 @@ struct Explanations {
             answer.milliseconds = given.took?.wholeMilliseconds
             answer.ttlSeconds = Int(given.ttlSeconds)
             answer.negative = given.kind.negation
-            answer.addresses = given.addresses.map(\.description)
+            answer.addresses = given.allAddresses.map(\.description)
             answer.filtered = given.filtered.map(\.description)
             answer.contradiction = given.contradiction?.description
             answer.isKept = kept.contains(given)
-            if let reference, reference != given, !given.addresses.isEmpty {
-                answer.agrees = Set(reference.addresses) == Set(given.addresses)
+            if let reference, reference != given, !given.allAddresses.isEmpty {
+                answer.agrees = Set(reference.allAddresses) == Set(given.allAddresses)
             }
             return (given.answeredAt, answer)
         }

@@ -200,19 +200,17 @@ package enum Bounds {
     /// replies within this time. Of several providers, the last may be asked after 800 ms.
     static let systemPatienceUnresponsive: Duration = .seconds(1)
 
-    /// Names with probe state, some kilobytes each: more than one machine uses at a time.
+    /// Names with answers of sources and probe state, some kilobytes each: more than one machine uses at a time.
     static let maxVerifiedNames = 2048
     /// Entries sampled for eviction when the table is full.
     static let verifiedNamesSample = 8
-    /// Questions with a source history: as many as names with probe state, below 1 KiB each.
-    static let maxHistoryQuestions = 2048
     /// Probed addresses per name. Content networks return up to eight per family.
     static let maxAddressesPerName = 16
     /// Questions per name: four types for four client subnets.
     static let maxQuestionsPerName = 16
-    /// Sources per name: more than there may be upstreams, so that only those of removed upstreams are forgotten. A
-    /// source whose answer is not judged yet may be the one that forges.
-    static let maxSourcesPerName = 64
+    /// Answers of sources per name, and failures: more than there may be upstreams, so that only those of removed
+    /// upstreams and of other questions are forgotten.
+    static let maxAnswersPerName = 64
     /// Size limits of an answer held for rearrangement. Few answers are larger.
     static let maxHeldAddresses = 32
     static let maxHeldBytes = 2048

@@ -102,9 +102,9 @@ extension Resolver {
             grounds: direction.grounds, account: settings.account(of: question.name)?.scope,
             unservedUntil: state.ranking.unservedUntil(question, among: direction.upstreams, now: now),
             switchedOff: routing.switchedOff.covering(question.name, now: now),
-            limits: policy.limits, stale: policy.stale, answers: state.sourceHistory.answers(to: question),
-            failures: state.sourceHistory.failures(on: question),
-            lastSubstitute: state.sourceHistory.lastSubstitute(on: question),
+            limits: policy.limits, stale: policy.stale, answers: state.verification.answers(to: question),
+            failures: state.verification.failures(on: question),
+            lastSubstitute: state.verification.lastSubstitute(on: question),
             standsIn: policy.standsIn, order: state.orderInForce(for: question, policy, now: now),
             probes: policy.probes,
             addresses: state.verification.judged(for: question).filter { judged in
@@ -124,10 +124,10 @@ extension Resolver {
     package var latestFailures: [FailedQuestion] { failures.latestFailures }
 
     /// Returns how the sources last failed on the question.
-    package func failures(on question: Question) -> [SourceFailure] { state.sourceHistory.failures(on: question) }
+    package func failures(on question: Question) -> [SourceFailure] { state.verification.failures(on: question) }
 
     /// Returns what the sources last answered, the latest last.
-    package func answers(to question: Question) -> [SourceAnswer] { state.sourceHistory.answers(to: question) }
+    package func answers(to question: Question) -> [SourceAnswer] { state.verification.answers(to: question) }
 
     private func refresh(of question: Question, _ policy: NamePolicy, hits: Int, now: Instant) -> Explanation.Refresh? {
         guard let outlook = state.plan.outlook(of: question, hits: hits, now: now) else { return nil }

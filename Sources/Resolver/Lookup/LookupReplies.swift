@@ -16,7 +16,7 @@ extension Lookup {
             return contradicted(attempt, answer, contradiction, now: now, &state)
         }
         let usable = judgement.usable
-        state.sourceHistory.answered(
+        state.verification.answered(
             question, answer, usable: usable, by: attempt.source,
             took: attempt.isSent ? attempt.startedAt.duration(to: now) : nil, now: now)
         guard let answer = usable else {
@@ -119,7 +119,7 @@ extension Lookup {
     func nameFailed(
         _ attempt: Attempt, _ failure: NameFailure, now: Instant, _ state: inout ResolverState
     ) {
-        state.sourceHistory.failed(question, .name(failure), by: attempt.source, now: now)
+        state.verification.failed(question, .name(failure), by: attempt.source, now: now)
         failures.nameFailed(failure, at: attempt.upstream)
         guard let provider = attempt.provider else { return systemFailed(now: now) }
         state.replied(failure, question.name, of: domain, by: provider, now: now)
@@ -129,7 +129,7 @@ extension Lookup {
     /// Handles a reply that the provider does not serve the name: it works, and the next provider is asked. The reply
     /// is no answer, and gives no other answer a higher rank: without TLS, every router on the path can forge it.
     func notServed(_ attempt: Attempt, now: Instant, _ state: inout ResolverState) {
-        state.sourceHistory.failed(question, .notServed, by: attempt.source, now: now)
+        state.verification.failed(question, .notServed, by: attempt.source, now: now)
         guard let provider = attempt.provider else { return systemFailed(now: now) }
         state.ranking.unserved.refused(question.name, by: provider, now: now)
         state.answered(attempt, by: provider, now: now)
@@ -138,7 +138,7 @@ extension Lookup {
 
     /// Handles a reply that answers other questions and not this one: the provider works, and the next one is asked.
     func omitted(_ attempt: Attempt, now: Instant, _ state: inout ResolverState) {
-        state.sourceHistory.failed(question, .fetch(.garbage), by: attempt.source, now: now)
+        state.verification.failed(question, .fetch(.garbage), by: attempt.source, now: now)
         guard let provider = attempt.provider else { return systemFailed(now: now) }
         failures.omitted(by: provider)
         state.ranking.replied(provider, now: now)
@@ -148,7 +148,7 @@ extension Lookup {
     func failed(
         _ attempt: Attempt, _ failure: FetchFailure, now: Instant, _ state: inout ResolverState
     ) {
-        state.sourceHistory.failed(question, .fetch(failure), by: attempt.source, now: now)
+        state.verification.failed(question, .fetch(failure), by: attempt.source, now: now)
         let isOfService = state.isOfService(failure, at: attempt.upstream, now: now)
         failures.failed(
             failure, at: attempt.upstream, startedAt: attempt.startedAt, isOfService: isOfService, now: now)
@@ -458,7 +458,7 @@ extension Lookup {
         let isSubstitute = substituteReason != nil
         if let reason = substituteReason {
             state.substituteCounts[reason, default: 0] += 1
-            state.sourceHistory.substituteGiven(question, reason, now: now)
+            state.verification.substituteGiven(question, reason, now: now)
             // What a filter did matters more to clients than who answered.
             if answer.remark?.isAboutName != true { answer = answer.remarked(reason.extendedError) }
         }

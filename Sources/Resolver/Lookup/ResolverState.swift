@@ -16,7 +16,6 @@ struct ResolverState {
     var verification: Verification
     var dns64 = DNS64()
     var otherFamilies = OtherFamilyLookups()
-    var sourceHistory = SourceHistory()
     /// False during a network change: answers may belong to either network and are not cached.
     var isStable = true {
         didSet { verification.isStable = isStable }
@@ -104,7 +103,6 @@ struct ResolverState {
             substitutes.answered(question)
         }
         removeYielding(question, answer, policy, isDoubted: isDoubted)
-        sourceHistory.kept(question, from: source, now: now)
         let arranged = verification.kept(
             question, answer, from: source, policy.probes, isInUse: isInUse, isDoubted: isDoubted, now: now)
         actions.append(.store(question, arranged, source, demand: countedDemand(of: question)))
@@ -230,7 +228,7 @@ struct ResolverState {
             return nil
         }
         let usable = judgement.usable
-        sourceHistory.answered(question, answer, usable: usable, by: .provider(provider), took: took, now: now)
+        verification.answered(question, answer, usable: usable, by: .provider(provider), took: took, now: now)
         return usable
     }
 
@@ -309,7 +307,6 @@ struct ResolverState {
         ranking.moved(to: known?.providers ?? [])
         ranking.forgetUnverifiedRefusals()
         substitutes.removeAll()
-        sourceHistory = SourceHistory()
         contradicting.networkChanged()
         systemCredibility = known?.systemCredibility ?? Credibility()
         systemPace = SystemPace()

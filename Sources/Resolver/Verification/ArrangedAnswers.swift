@@ -48,7 +48,7 @@ extension NameVerification {
     }
 
     private func judged(_ address: Address, _ place: AddressPlace) -> [JudgedAddress] {
-        let sources = statements.reversed().filter { $0.addresses.contains(address) }.map(\.source)
+        let sources = Array(statements.filter { $0.addresses.contains(address) }.map(\.source).reversed())
         let checks = known(address)?.checks ?? terms.ports.map { Check(port: $0) }
         return checks.map { check in
             let nextAt = [check.nextAt, leftAloneUntil].compactMap { $0 }.max()

@@ -15,18 +15,22 @@ extension NameVerification {
     mutating func takeForgeries(now: Instant) -> [ForgeryEvidence] {
         guard hasMismatched else { return [] }
         reportedForgeries.removeAll { now - $0.at > Bounds.recentAnswerAge }
-        let found = forgeries(among: statements.filter { !$0.isLate(now) })
+        let found = forgeries(among: answers.filter { $0.isJudged && !$0.isLate(now) })
         reportedForgeries += found.map {
             ReportedForgery(address: $0.mismatched.target.address, source: $0.mismatched.source, at: now)
         }
         return found
     }
 
-    private func forgeries(among statements: [SourceStatement]) -> [ForgeryEvidence] {
+    private func forgeries(among statements: [SourceAnswer]) -> [ForgeryEvidence] {
         var found: [ForgeryEvidence] = []
         for statement in statements {
             for address in statement.addresses where judgement(of: address).verdict.isMismatched {
-                let isReported = reportedForgeries.contains { $0.address == address && $0.source == statement.source }
+                let isReported =
+                    reportedForgeries.contains { $0.address == address && $0.source == statement.source }
+                    || found.contains {
+                        $0.mismatched.target.address == address && $0.mismatched.source == statement.source
+                    }
                 let others = statements.filter { $0.contradicts(statement, about: address) }
                 guard !isReported, let mismatched = claim(statement, address),
                     let verified = others.lazy.compactMap({ verifiedClaim($0) }).first
@@ -41,25 +45,26 @@ extension NameVerification {
     /// must have a verdict first.
     mutating func takeTruths(now: Instant) -> [Source] {
         var sources: [Source] = []
-        for index in statements.indices where !statements[index].isProven && !statements[index].isLate(now) {
-            let verdicts = statements[index].addresses.compactMap(known).map {
+        for index in answers.indices
+        where answers[index].isJudged && !answers[index].isProven && !answers[index].isLate(now) {
+            let verdicts = answers[index].addresses.compactMap(known).map {
                 (verdict: $0.judgement.verdict, address: $0.address)
             }
             let isOpen = verdicts.contains { $0.verdict == .unprobed && terms.allows($0.address) }
             guard !isOpen, verdicts.contains(where: { $0.verdict == .verified }),
                 !verdicts.contains(where: \.verdict.isMismatched)
             else { continue }
-            statements[index].isProven = true
-            sources.append(statements[index].source)
+            answers[index].isProven = true
+            sources.append(answers[index].source)
         }
         return sources
     }
 
-    private func verifiedClaim(_ statement: SourceStatement) -> ForgeryEvidence.Claim? {
+    private func verifiedClaim(_ statement: SourceAnswer) -> ForgeryEvidence.Claim? {
         statement.addresses.first { judgement(of: $0).verdict == .verified }.flatMap { claim(statement, $0) }
     }
 
-    private func claim(_ statement: SourceStatement, _ address: Address) -> ForgeryEvidence.Claim? {
+    private func claim(_ statement: SourceAnswer, _ address: Address) -> ForgeryEvidence.Claim? {
         known(address)?.decidingCheck.map { check in
             ForgeryEvidence.Claim(
                 statement.source, statement.addresses, target(address, check), check.result)
@@ -67,9 +72,9 @@ extension NameVerification {
     }
 }
 
-extension SourceStatement {
+extension SourceAnswer {
     /// Another source's answer for the same family does not contain the address.
-    fileprivate func contradicts(_ other: SourceStatement, about address: Address) -> Bool {
+    fileprivate func contradicts(_ other: SourceAnswer, about address: Address) -> Bool {
         source != other.source && question.type == other.question.type && !addresses.contains(address)
     }
 }

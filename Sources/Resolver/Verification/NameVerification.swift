@@ -1,5 +1,5 @@
-// Verification state of one name in one view: each source's last answer, the cached answers, and the verdicts on
-// addresses. Every part is bounded; addresses beyond a bound are not judged and are handed out unchanged.
+// What is known of one name in one view: each source's last answer and failure, the cached answers, and the verdicts
+// on addresses. Every part is bounded; addresses beyond a bound are not judged and are handed out unchanged.
 
 import DNSWire
 
@@ -16,8 +16,10 @@ struct NameVerification {
     // The two flags are stored, as most events of a name read them, and the compiler copies a name to compute them.
     private(set) var hasVerdict = false
     private(set) var hasMismatched = false
-    /// The sources' answers, the latest last.
-    var statements: [SourceStatement] = []
+    /// The sources' answers to the questions for this name, one for each source and question, the latest last.
+    var answers: [SourceAnswer] = []
+    /// The sources' failures since their last answers, as for `answers`.
+    var failures: [SourceFailure] = []
     private(set) var questions: [VerifiedQuestion] = []
     /// No probe before this time, because the name has no TLS.
     private(set) var leftAloneUntil: Instant?
@@ -41,6 +43,9 @@ struct NameVerification {
     var name: Name { key.name }
 
     // MARK: queries
+
+    /// The answers that verdicts judge, the latest last.
+    var statements: LazyFilterSequence<[SourceAnswer]> { answers.lazy.filter(\.isJudged) }
 
     func judgement(of address: Address) -> Judgement { known(address)?.judgement ?? .none }
 
@@ -129,7 +134,9 @@ struct NameVerification {
             leftAloneUntil = nil
         } else {
             for index in addresses.indices { addresses[index].setPorts(terms.ports) }
-            for statement in statements { enter(statement) }
+            for statement in statements where statement.keptAt != nil {
+                enter(statement.addresses, ttlSeconds: statement.ttlSeconds, now: statement.answeredAt)
+            }
         }
     }
 
@@ -155,18 +162,14 @@ struct NameVerification {
         }
     }
 
-    mutating func answered(_ statement: SourceStatement) {
-        let former = statements.firstIndex {
-            $0.source == statement.source && $0.question.type == statement.question.type
+    /// Lets the addresses of an answer be judged. Records the answer if it differs from the one that arrived, as an
+    /// answer of DNS64 does.
+    mutating func judge(_ question: Question, _ answer: Answer, from source: Source, now: Instant) {
+        let addresses = answer.addresses.atMost(Bounds.maxHeldAddresses)
+        if !answers.contains(where: { $0.isAnswer(question, from: source) && $0.addresses == addresses }) {
+            record(SourceAnswer(question, answer, usable: answer, by: source, took: nil, now: now))
         }
-        if let former { statements.remove(at: former) }
-        statements.appendToShort(statement)
-        if statements.count > Bounds.maxSourcesPerName, Set(statements.map(\.source)).count > Bounds.maxSourcesPerName,
-            let oldest = statements.first(where: { $0.source != statement.source })?.source
-        {
-            statements.removeAll { $0.source == oldest }
-        }
-        if terms.scope != .nothing { enter(statement) }
+        if terms.scope != .nothing { enter(addresses, ttlSeconds: answer.ttlSeconds, now: now) }
     }
 
     /// - Returns: false if the address or its port is not known any more.
@@ -213,25 +216,24 @@ struct NameVerification {
         return addresses.allSatisfy { $0.hasVerdict || !inUse.contains($0.address) }
     }
 
-    private mutating func enter(_ statement: SourceStatement) {
-        for address in statement.addresses {
+    private mutating func enter(_ given: [Address], ttlSeconds: UInt32, now: Instant) {
+        for address in given {
             if let index = addresses.firstIndex(where: { $0.address == address }) {
-                addresses[index].named(ttlSeconds: statement.ttlSeconds, now: statement.answeredAt)
+                addresses[index].named(ttlSeconds: ttlSeconds, now: now)
                 continue
             }
             if addresses.count >= Bounds.maxAddressesPerName {
-                guard let gone = leastNeeded(statement.answeredAt) else { return }
+                guard let gone = leastNeeded(now) else { return }
                 addresses.remove(at: gone)
             }
-            addresses.append(
-                KnownAddress(address, ports: terms.ports, ttlSeconds: statement.ttlSeconds, now: statement.answeredAt))
+            addresses.append(KnownAddress(address, ports: terms.ports, ttlSeconds: ttlSeconds, now: now))
         }
     }
 
     /// Returns the address to evict: the one not in use that was given longest ago. A mismatched address is evicted
     /// only if there is no other.
     private func leastNeeded(_ now: Instant) -> Int? {
-        let given = statements.filter { !$0.isLate(now) }.flatMap(\.addresses)
+        let given = Array(statements.filter { !$0.isLate(now) }.flatMap(\.addresses))
         let kept = questions.compactMap(\.kept).filter { $0.endsAt > now }.flatMap(\.answer.addresses)
         let inUse = Set(given + kept)
         return addresses.indices.filter { !inUse.contains(addresses[$0].address) }.min {
@@ -261,27 +263,6 @@ enum AnswerQuality: Comparable {
 extension [Address] {
     /// Returns the first addresses, itself if there are no more.
     func atMost(_ count: Int) -> [Address] { self.count <= count ? self : Array(prefix(count)) }
-}
-
-/// A source's last answer for one address family of a name.
-struct SourceStatement {
-    let source: Source
-    let question: Question
-    let addresses: [Address]
-    let ttlSeconds: UInt32
-    let answeredAt: Instant
-    /// The answer was counted as true by `takeTruths`.
-    var isProven = false
-
-    init(_ source: Source, _ question: Question, _ answer: Answer, now: Instant) {
-        self.source = source
-        self.question = question
-        addresses = answer.addresses.atMost(Bounds.maxHeldAddresses)
-        ttlSeconds = answer.ttlSeconds
-        answeredAt = now
-    }
-
-    func isLate(_ now: Instant) -> Bool { now - answeredAt > Bounds.recentAnswerAge }
 }
 
 /// Invariant: `kept` is of this question.
@@ -322,6 +303,8 @@ struct VerifiedQuestion {
     var noneBetterUntil: Instant?
     /// When other sources were asked because of a probe's result.
     var askedElsewhereAt: Instant?
+    /// The last answer of the system resolver in place of a provider's.
+    var lastSubstitute: LastSubstitute?
 
     init(_ question: Question, now: Instant) {
         self.question = question

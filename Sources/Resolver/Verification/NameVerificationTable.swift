@@ -1,5 +1,5 @@
-// Bounded LRU table of verification state, by name and view: the addresses that a filtering view gets for a name are no
-// forgery of the addresses that other clients get.
+// Bounded LRU table of what is known of names, by name and view: the addresses that a filtering view gets for a name
+// are no forgery of the addresses that other clients get.
 //
 // Invariants: `index` has every entry of `names` once, by the name alone; `marks` has places of `names` only.
 
@@ -88,7 +88,7 @@ struct NameVerificationTable {
 
     mutating func popMark(_ now: Instant) -> Int? { marks.popDue(now) }
 
-    /// Returns the name to evict from a rotating sample. Names without an answer go first, then names without a
+    /// Returns the name to evict from a rotating sample. Names without an address go first, then names without a
     /// verdict, as scans may ask for many names once. Names with mismatched addresses go last.
     private mutating func leastNeeded() -> Int {
         var (least, lowest) = (hand, priority(hand))
@@ -105,7 +105,7 @@ struct NameVerificationTable {
 
     // Reads the properties in place: a copy of a name retains all its lists.
     private func priority(_ number: Int) -> Int {
-        if names[number].statements.isEmpty { return 0 }
+        if !names[number].answers.contains(where: { !$0.addresses.isEmpty }) { return 0 }
         if names[number].hasMismatched { return 3 }
         return names[number].hasVerdict ? 2 : 1
     }

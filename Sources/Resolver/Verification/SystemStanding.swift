@@ -45,7 +45,9 @@ extension Verification {
     mutating func judgeSystem(_ number: Int, now: Instant) {
         let name = known.names[number]
         guard name.terms.order == .systemFirst else { return }
-        let answers = name.statements.filter { $0.source == .system && !$0.isLate(now) && !$0.addresses.isEmpty }
+        let answers = name.answers.filter {
+            $0.isJudged && $0.source == .system && !$0.isLate(now) && !$0.addresses.isEmpty
+        }
         let forged = answers.last { answer in
             name.shownQuality(answer.addresses) == .mismatched && !isLocalFault(answer.addresses, name)
                 && !name.hasNoneBetter(answer.question, now)

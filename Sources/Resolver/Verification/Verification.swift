@@ -84,8 +84,12 @@ struct Verification {
     ) -> Answer {
         let use: NameVerification.Use = (isInUse, isDoubted)
         guard let number = enter(question, answer, from: source, terms, keptFor: use, now: now) else {
+            if let number = known.number(of: question) {
+                known.change(number) { $0.recordStored(question, from: source, now: now) }
+            }
             return arranged(question, answer, now: now)
         }
+        known.change(number) { $0.recordStored(question, from: source, now: now) }
         conclude(number, now: now)
         if question.type.isAddress { probeKept(question, number, now: now) }
         return arranged(question, answer, number)
@@ -385,7 +389,6 @@ struct Verification {
         guard question.type.leadsToAddresses, !answer.isSigned, source != .local, source != .fallback else {
             return nil
         }
-        guard answer.kind == .records || known.number(of: question) != nil else { return nil }
         let number = known.enter(question, now: now)
         known.change(number) { name in
             name.touchedAt = now
@@ -393,7 +396,7 @@ struct Verification {
             // `keep` comes first, so that the previous cached answer makes room for the new addresses.
             if let use { name.keep(question, answer, from: source, for: use, now: now) }
             guard question.type.isAddress else { return }
-            name.answered(SourceStatement(source, question, answer, now: now))
+            name.judge(question, answer, from: source, now: now)
         }
         if terms.scope == .nothing, plan.waitingCount > 0, !isProbed(question.name) { plan.remove(question.name) }
         return number

@@ -45,7 +45,7 @@ extension Verification {
         }
         let name = known.names[number]
         guard let kept = name.questions[index].kept else { return }
-        let others = name.hasMismatched ? name.statements.filter { !$0.isLate(now) }.flatMap(\.addresses) : []
+        let others = name.hasMismatched ? Array(name.statements.filter { !$0.isLate(now) }.flatMap(\.addresses)) : []
         probe(kept.answer.addresses + others, number, now: now)
     }
 

@@ -71,12 +71,15 @@ struct VerificationStand {
         _ question: Question, _ answer: Answer, from source: Source = alpha, isInUse: Bool = true,
         isDoubted: Bool = false
     ) {
+        verification.answered(question, answer, usable: answer, by: source, took: nil, now: now)
         verification.kept(question, answer, from: source, terms, isInUse: isInUse, isDoubted: isDoubted, now: now)
         collect()
     }
 
     mutating func heard(_ numbers: [Int], from source: Source = beta) {
-        verification.heard(question, answer(numbers), from: source, terms, now: now)
+        let answer = answer(numbers)
+        verification.answered(question, answer, usable: answer, by: source, took: nil, now: now)
+        verification.heard(question, answer, from: source, terms, now: now)
         collect()
     }
 

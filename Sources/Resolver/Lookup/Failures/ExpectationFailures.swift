@@ -21,7 +21,7 @@ extension ResolverState {
         _ question: Question, _ answer: Answer, _ contradiction: Contradiction, from source: Source, took: Duration?,
         now: Instant
     ) {
-        sourceHistory.answered(question, answer, usable: answer, contradiction, by: source, took: took, now: now)
+        verification.answered(question, answer, usable: answer, contradiction, by: source, took: took, now: now)
         let heard = ContradictingAnswer(
             question: question, source: source, addresses: answer.addresses, contradiction: contradiction)
         if contradicting.heard(heard, now: now) { actions.append(.contradicted(heard)) }

@@ -1,0 +1,74 @@
+// A source's last answer to a question, and its last failure. Verdicts judge the answers, and reports show both.
+
+package import DNSWire
+
+/// A source's last answer to a question, before truncation.
+package struct SourceAnswer: Equatable, Sendable {
+    package let source: Source
+    package let question: Question
+    package let kind: Answer.Kind
+    /// The addresses of the answer, as far as they are stored, without those of `filtered`.
+    package let addresses: [Address]
+    /// Addresses of the answer that no public name may have, filtered from replies.
+    package let filtered: [Address]
+    package let ttlSeconds: UInt32
+    /// Time until the answer; nil for an unsolicited answer.
+    package let took: Duration?
+    package let answeredAt: Instant
+    /// How the answer contradicts the rule for its name; nil if it does not.
+    package let contradiction: Contradiction?
+    /// When the answer was stored in the cache; nil if it was not stored.
+    package internal(set) var keptAt: Instant?
+    /// The verdicts on its addresses count for or against the source. False for signed answers, which are not verified,
+    /// for answers that a rule has refused, and for those that arrived during a network change.
+    var isJudged: Bool
+    /// The answer was counted as true by `takeTruths`.
+    var isProven = false
+
+    /// - Parameters:
+    ///   - answer: the answer as received.
+    ///   - usable: the answer without addresses that no public name may have; nil: nothing is left.
+    init(
+        _ question: Question, _ answer: Answer, usable: Answer?, _ contradiction: Contradiction? = nil,
+        by source: Source, took: Duration?, now: Instant
+    ) {
+        let all = answer.addresses.atMost(Bounds.maxHeldAddresses)
+        let isWhole = usable.map { $0.records.count == answer.records.count } ?? false
+        let left = isWhole ? all : usable?.addresses.atMost(Bounds.maxHeldAddresses) ?? []
+        self.source = source
+        self.question = question
+        kind = answer.kind
+        addresses = left
+        filtered = isWhole ? [] : all.filter { !left.contains($0) }
+        ttlSeconds = answer.ttlSeconds
+        self.took = took
+        answeredAt = now
+        isJudged = question.type.isAddress && usable != nil && !answer.isSigned && contradiction == nil
+        self.contradiction = contradiction
+    }
+
+    /// The addresses of the answer as received, the filtered ones last.
+    package var allAddresses: [Address] { addresses + filtered }
+
+    func isLate(_ now: Instant) -> Bool { now - answeredAt > Bounds.recentAnswerAge }
+
+    func isAnswer(_ question: Question, from source: Source) -> Bool {
+        self.source == source && self.question == question
+    }
+}
+
+package struct SourceFailure: Equatable, Sendable {
+    package enum Cause: Equatable, Sendable {
+        /// The fetch failed without a reply about the name.
+        case fetch(FetchFailure)
+        /// The provider does not serve the name.
+        case notServed
+        /// The reply had an error code instead of an answer.
+        case name(NameFailure)
+    }
+
+    package let source: Source
+    package let question: Question
+    package let cause: Cause
+    package let failedAt: Instant
+}

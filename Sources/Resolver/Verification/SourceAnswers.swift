@@ -1,0 +1,84 @@
+// Records each source's last answer and last failure per question. They are part of the name's state, so that an answer
+// is not forgotten before the verdicts on its addresses.
+
+import DNSWire
+
+extension NameVerification {
+    /// Records an answer in place of the source's former answer to the question, and of its failure.
+    mutating func record(_ answer: SourceAnswer) {
+        touchedAt = answer.answeredAt
+        let (question, source) = (answer.question, answer.source)
+        if let former = answers.firstIndex(where: { $0.isAnswer(question, from: source) }) {
+            answers.remove(at: former)
+        }
+        if let failure = failures.firstIndex(where: { $0.source == source && $0.question == question }) {
+            failures.remove(at: failure)
+        }
+        answers.appendToShort(answer)
+        if answers.count > Bounds.maxAnswersPerName { answers.removeFirst() }
+    }
+
+    /// Records a failure. The source's next answer to the question removes it.
+    mutating func record(_ failure: SourceFailure) {
+        touchedAt = failure.failedAt
+        failures.removeAll { $0.source == failure.source && $0.question == failure.question }
+        failures.appendToShort(failure)
+        if failures.count > Bounds.maxAnswersPerName { failures.removeFirst() }
+    }
+
+    /// Records that the source's last answer to the question was stored in the cache.
+    mutating func recordStored(_ question: Question, from source: Source, now: Instant) {
+        guard let index = answers.firstIndex(where: { $0.isAnswer(question, from: source) }) else { return }
+        answers[index].keptAt = now
+    }
+}
+
+extension Verification {
+    /// Records an upstream's answer as it arrives.
+    ///
+    /// - Parameters:
+    ///   - answer: the answer as received.
+    ///   - usable: the answer without addresses that no public name may have; nil: nothing is left.
+    ///   - took: time until the answer; nil for an unsolicited one.
+    mutating func answered(
+        _ question: Question, _ answer: Answer, usable: Answer?, _ contradiction: Contradiction? = nil,
+        by source: Source, took: Duration?, now: Instant
+    ) {
+        let number = known.enter(question, now: now)
+        var found = SourceAnswer(question, answer, usable: usable, contradiction, by: source, took: took, now: now)
+        found.isJudged = found.isJudged && isStable
+        known.change(number) { $0.record(found) }
+    }
+
+    /// Records an upstream's failure.
+    mutating func failed(_ question: Question, _ cause: SourceFailure.Cause, by source: Source, now: Instant) {
+        let number = known.enter(question, now: now)
+        known.change(number) {
+            $0.record(SourceFailure(source: source, question: question, cause: cause, failedAt: now))
+        }
+    }
+
+    /// Records that the system resolver's answer was given in place of a provider's.
+    mutating func substituteGiven(_ question: Question, _ reason: SubstituteReason, now: Instant) {
+        let number = known.enter(question, now: now)
+        known.change(number) {
+            $0.change(question, now: now) { $0.lastSubstitute = LastSubstitute(reason: reason, at: now) }
+        }
+    }
+
+    // MARK: reports
+
+    /// Returns the sources' last answers to the question, the latest last.
+    func answers(to question: Question) -> [SourceAnswer] {
+        known[question]?.answers.filter { $0.question == question } ?? []
+    }
+
+    /// Returns how the sources failed on the question since their last answers.
+    func failures(on question: Question) -> [SourceFailure] {
+        known[question]?.failures.filter { $0.question == question } ?? []
+    }
+
+    func lastSubstitute(on question: Question) -> LastSubstitute? {
+        known[question].flatMap { name in name.index(of: question).flatMap { name.questions[$0].lastSubstitute } }
+    }
+}
