@@ -40,6 +40,7 @@ extension Resolver {
                 change(number, now: now) { $0.networkIsUnchanged(now: now, &$1) }
             }
         }
+        state.verification.networkIsUnchanged(now: now)
     }
 
     /// Latest end of the network change under way; nil: none.

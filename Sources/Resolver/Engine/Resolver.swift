@@ -549,6 +549,8 @@ package struct Resolver {
             }
         case .askElsewhere(let question, let source, let forged):
             askElsewhere(question, insteadOf: source, forged, now: now)
+        case .askAgain(let question, let source):
+            state.askAgain(question, source, among: routing.policy(for: question).upstreams, now: now)
         case .forged(let evidence):
             state.recordForged(evidence.mismatched.source, about: evidence.question.name, now: now)
             state.actions.append(.forged(evidence))
@@ -572,6 +574,7 @@ package struct Resolver {
         guard !route.isEmpty, !route.hasOnlyThrottled,
             number == nil ? mayRefresh : forged != nil
         else {
+            state.verification.couldNotAskElsewhere(question)
             // The next client starts the lookup.
             if forged != nil, source == .system, !route.isEmpty { state.withdraw(question, from: source) }
             return

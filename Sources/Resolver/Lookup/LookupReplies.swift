@@ -32,7 +32,9 @@ extension Lookup {
             return leadsNowhere(attempt, answer, now: now, &state)
         }
         // A probe's verdict must not turn a name with addresses into one without.
-        if held.unreachable != nil || held.excludedSource != nil, answer.kind == .noData || answer.kind == .noSuchName {
+        if held.unreachable != nil || held.excludedSource != nil, answer.kind == .noData || answer.kind == .noSuchName,
+            !state.verification.isAbsent(question, accordingTo: attempt.source, now: now)
+        {
             return leadsNowhere(attempt, answer, now: now, &state)
         }
         switch attempt.provider {

@@ -174,6 +174,16 @@ struct ResolverState {
         return id
     }
 
+    /// Asks a provider again whose answer may be forged, unless it is being asked in the background already.
+    mutating func askAgain(_ question: Question, _ source: Source, among upstreams: NameUpstreams, now: Instant) {
+        guard isStable, shadows.hasRoom, case .provider(let provider) = source, !shadows.areAsking(provider),
+            let standing = ranking[.provider(provider)], standing.canSpend(now), !standing.isThrottled(now),
+            ranking.mayAsk(.provider(provider), for: question.kind, among: upstreams)
+        else { return }
+        _ = standing.spend(now: now)
+        _ = beginShadow(question, provider, standing.traits, now: now)
+    }
+
     /// Records the result of a background fetch. Results of abandoned fetches are ignored.
     ///
     /// - Returns: the fetch; nil if it is unknown.

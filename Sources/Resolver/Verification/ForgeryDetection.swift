@@ -26,13 +26,11 @@ extension NameVerification {
         var found: [ForgeryEvidence] = []
         for statement in statements {
             for address in statement.addresses where judgement(of: address).verdict.isMismatched {
-                let isReported =
-                    reportedForgeries.contains { $0.address == address && $0.source == statement.source }
-                    || found.contains {
-                        $0.mismatched.target.address == address && $0.mismatched.source == statement.source
-                    }
+                let isFound = found.contains {
+                    $0.mismatched.target.address == address && $0.mismatched.source == statement.source
+                }
                 let others = statements.filter { $0.contradicts(statement, about: address) }
-                guard !isReported, let mismatched = claim(statement, address),
+                guard !isFound, !isReported(address, statement.source), let mismatched = claim(statement, address),
                     let verified = others.lazy.compactMap({ verifiedClaim($0) }).first
                 else { continue }
                 found.append(ForgeryEvidence(statement.question, mismatched: mismatched, verified: verified))
@@ -58,6 +56,11 @@ extension NameVerification {
             sources.append(answers[index].source)
         }
         return sources
+    }
+
+    /// Returns whether evidence against the source names the address.
+    func isReported(_ address: Address, _ source: Source) -> Bool {
+        reportedForgeries.contains { $0.address == address && $0.source == source }
     }
 
     private func verifiedClaim(_ statement: SourceAnswer) -> ForgeryEvidence.Claim? {

@@ -89,6 +89,16 @@ struct NameVerification {
         statements.contains { $0.source != source && !$0.isLate(now) && $0.addresses.contains(address) }
     }
 
+    /// Returns whether a source that gave the address recently replied that the name has none of this family.
+    func isAbsent(_ family: RecordType, accordingToSourceOf address: Address, now: Instant) -> Bool {
+        statements.contains { denial in
+            denial.question.type == family && denial.addresses.isEmpty && !denial.isLate(now)
+                && statements.contains {
+                    $0.source == denial.source && !$0.isLate(now) && $0.addresses.contains(address)
+                }
+        }
+    }
+
     /// Returns whether a source recently gave a better answer.
     func knowsBetter(than quality: AnswerQuality, _ family: RecordType, now: Instant) -> Bool {
         statements.contains {
@@ -191,6 +201,13 @@ struct NameVerification {
         addresses[index].putOff(port: target.port, until: instant)
     }
 
+    /// Allows a lookup at other sources again: the former one did not take place or did not end.
+    mutating func allowAskingElsewhere(_ isMeant: (Question) -> Bool) {
+        for index in questions.indices where isMeant(questions[index].question) {
+            questions[index].askedElsewhereAt = nil
+        }
+    }
+
     /// Makes every verdict due again after a network change, and allows lookups at all sources.
     mutating func becomesDue() {
         for index in addresses.indices { addresses[index].becomesDue() }
@@ -223,26 +240,28 @@ struct NameVerification {
                 continue
             }
             if addresses.count >= Bounds.maxAddressesPerName {
-                guard let gone = leastNeeded(now) else { return }
+                guard let gone = leastNeeded(for: address, now) else { return }
                 addresses.remove(at: gone)
             }
             addresses.append(KnownAddress(address, ports: terms.ports, ttlSeconds: ttlSeconds, now: now))
         }
     }
 
-    /// Returns the address to evict: the one not in use that was given longest ago. A mismatched address is evicted
-    /// only if there is no other.
-    private func leastNeeded(_ now: Instant) -> Int? {
-        let given = Array(statements.filter { !$0.isLate(now) }.flatMap(\.addresses))
-        let kept = questions.compactMap(\.kept).filter { $0.endsAt > now }.flatMap(\.answer.addresses)
-        let inUse = Set(given + kept)
-        return addresses.indices.filter { !inUse.contains(addresses[$0].address) }.min {
-            let mismatched = (
-                addresses[$0].judgement.verdict.isMismatched, addresses[$1].judgement.verdict.isMismatched
-            )
-            if mismatched.0 != mismatched.1 { return mismatched.1 }
-            return addresses[$0].namedAt < addresses[$1].namedAt
+    /// Returns the address to evict, never one in a cached answer: one that no source gave lately; else, for an address
+    /// that clients get, one that they do not get. Of these, mismatched and then verified addresses go last, and the
+    /// one given longest ago goes first.
+    private func leastNeeded(for address: Address, _ now: Instant) -> Int? {
+        let kept = Set(questions.compactMap(\.kept).filter { $0.endsAt > now }.flatMap(\.answer.addresses))
+        let given = Set(statements.filter { !$0.isLate(now) }.flatMap(\.addresses))
+        let isHandedOut = kept.contains(address)
+        let value = { [addresses] (index: Int) in
+            let (address, verdict) = (addresses[index].address, addresses[index].judgement.verdict)
+            let worth = verdict.isMismatched ? 2 : verdict == .verified ? 1 : 0
+            return (given.contains(address) ? 1 : 0, worth, addresses[index].namedAt)
         }
+        return addresses.indices.filter {
+            !kept.contains(addresses[$0].address) && (isHandedOut || !given.contains(addresses[$0].address))
+        }.min { value($0) < value($1) }
     }
 }
 
@@ -323,6 +342,9 @@ struct VerifiedQuestion {
 // These members are for callers that would otherwise copy the whole name to call it.
 extension [VerifiedQuestion] {
     func index(of question: Question) -> Int? { indices.first { self[$0].question == question } }
+
+    /// Whether the addresses of an answer are probed, or will be soon.
+    var areInUse: Bool { indices.contains { self[$0].isInUse || self[$0].isDoubted } }
 
     /// Whether a cached answer may have to be rearranged although no address has a verdict.
     var mayBeOutdated: Bool {

@@ -88,8 +88,8 @@ struct NameVerificationTable {
 
     mutating func popMark(_ now: Instant) -> Int? { marks.popDue(now) }
 
-    /// Returns the name to evict from a rotating sample. Names without an address go first, then names without a
-    /// verdict, as scans may ask for many names once. Names with mismatched addresses go last.
+    /// Returns the name to evict from a rotating sample. Names without an address go first, then names that have no
+    /// verdict and await none, as scans may ask for many names once. Names with mismatched addresses go last.
     private mutating func leastNeeded() -> Int {
         var (least, lowest) = (hand, priority(hand))
         for _ in 0..<Bounds.verifiedNamesSample {
@@ -107,6 +107,6 @@ struct NameVerificationTable {
     private func priority(_ number: Int) -> Int {
         if !names[number].answers.contains(where: { !$0.addresses.isEmpty }) { return 0 }
         if names[number].hasMismatched { return 3 }
-        return names[number].hasVerdict ? 2 : 1
+        return names[number].hasVerdict || names[number].questions.areInUse ? 2 : 1
     }
 }

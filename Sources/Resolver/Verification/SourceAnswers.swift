@@ -15,7 +15,23 @@ extension NameVerification {
             failures.remove(at: failure)
         }
         answers.appendToShort(answer)
-        if answers.count > Bounds.maxAnswersPerName { answers.removeFirst() }
+        if answers.count > Bounds.maxAnswersPerName { answers.remove(at: leastNeededAnswer(touchedAt)) }
+    }
+
+    /// Returns the answer to forget: the oldest that has its verdicts, else the oldest.
+    private func leastNeededAnswer(_ now: Instant) -> Int {
+        answers.firstIndex { !awaitsJudgement($0, now) } ?? 0
+    }
+
+    /// Returns whether the answer may still become evidence: one of its addresses has no verdict, or is mismatched and
+    /// no evidence names it.
+    private func awaitsJudgement(_ answer: SourceAnswer, _ now: Instant) -> Bool {
+        answer.isJudged && !answer.isLate(now)
+            && answer.addresses.contains { address in
+                let verdict = judgement(of: address).verdict
+                return verdict == .unprobed && terms.allows(address)
+                    || verdict.isMismatched && !isReported(address, answer.source)
+            }
     }
 
     /// Records a failure. The source's next answer to the question removes it.

@@ -21,6 +21,9 @@ struct Verification {
         ///   during the lookup and gives it again if no source has a better one. Clients that ask meanwhile wait as for
         ///   a miss.
         case askElsewhere(Question, excludedSource: Source, forged: Answer?)
+        /// An address of the source's cached answer is mismatched, and the answer is too old to count against the
+        /// source: asks it again, in the background.
+        case askAgain(Question, Source)
         case forged(ForgeryEvidence)
         /// The source gave a verified address for the name.
         case recordConfirmed(Source, Name)
@@ -91,7 +94,11 @@ struct Verification {
         }
         known.change(number) { $0.recordStored(question, from: source, now: now) }
         conclude(number, now: now)
-        if question.type.isAddress { probeKept(question, number, now: now) }
+        if question.type.isAddress {
+            // The verdict may have come while the lookup was in flight.
+            if known.names[number].hasMismatched { askElsewhere(number, now: now) { $0.source == source } }
+            probeKept(question, number, now: now)
+        }
         return arranged(question, answer, number)
     }
 
@@ -126,6 +133,20 @@ struct Verification {
         known.change(number) { $0.change(question, now: now) { $0.noneBetterUntil = now + pause } }
         consequences.removeAll {
             if case .askElsewhere(question, _, _) = $0 { true } else { false }
+        }
+    }
+
+    /// The lookup at other sources that `askElsewhere` requests cannot begin now.
+    mutating func couldNotAskElsewhere(_ question: Question) {
+        guard let number = known.number(of: question) else { return }
+        known.change(number) { $0.allowAskingElsewhere { $0 == question } }
+    }
+
+    /// A suspected network change did not take place. It has ended the lookups at other sources, which begin again.
+    mutating func networkIsUnchanged(now: Instant) {
+        for number in known.names.indices where known.names[number].hasMismatched {
+            known.change(number) { $0.allowAskingElsewhere { _ in true } }
+            askElsewhere(number, now: now) { _ in true }
         }
     }
 
@@ -267,6 +288,18 @@ struct Verification {
     func isVerified(_ question: Question, _ answer: Answer) -> Bool {
         guard question.type.isAddress, let name = known[question] else { return false }
         return answer.addresses.contains { name.judgement(of: $0).verdict == .verified }
+    }
+
+    /// Returns whether the source is right to deny that the name has an address of this family: the cached answer has
+    /// only mismatched ones, and the source gave a verified address of the other family.
+    func isAbsent(_ question: Question, accordingTo source: Source, now: Instant) -> Bool {
+        guard question.type.isAddress, let name = known[question], name.wasVerified,
+            let kept = keptAnswer(question), isForged(question, kept.answer)
+        else { return false }
+        return name.statements.contains { statement in
+            statement.source == source && statement.question.type != question.type && !statement.isLate(now)
+                && statement.addresses.contains { name.judgement(of: $0).verdict == .verified }
+        }
     }
 
     /// Returns whether every address in the answer is mismatched.
@@ -420,12 +453,29 @@ struct Verification {
         askElsewhere(number, now: now) { $0.answer.addresses.contains(target.address) }
         if result.verdict == .verified {
             let name = known.names[number]
-            askElsewhere(number, now: now, hasBetterSource: true) {
-                $0.answer.addresses.first?.recordType == target.address.recordType
-                    && name.isGiven(target.address, excluding: $0.source, now: now)
+            askElsewhere(number, now: now, hasBetterSource: true) { kept in
+                guard let family = kept.answer.addresses.first?.recordType else { return false }
+                return family == target.address.recordType
+                    ? name.isGiven(target.address, excluding: kept.source, now: now)
+                    : name.isAbsent(family, accordingToSourceOf: target.address, now: now)
             }
         }
+        if result.verdict.isMismatched { askAgain(target, number, now: now) }
         markNext(number, now: now)
+    }
+
+    private mutating func askAgain(_ target: ProbeTarget, _ number: Int, now: Instant) {
+        let name = known.names[number]
+        for question in name.questions {
+            guard let kept = question.kept, kept.endsAt > now, kept.answer.addresses.contains(target.address) else {
+                continue
+            }
+            let isRecent = name.statements.contains {
+                $0.isAnswer(question.question, from: kept.source) && !$0.isLate(now)
+            }
+            if isRecent { continue }
+            consequences.append(.askAgain(question.question, kept.source))
+        }
     }
 
     /// Updates answers and the trust in their sources.

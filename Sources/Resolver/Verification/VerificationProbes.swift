@@ -58,8 +58,10 @@ extension Verification {
                     continue
                 }
                 let target = name.target(address.address, check)
-                // A first verdict on the system resolver's answer is urgent: clients have it already.
-                let isUrgent = name.terms.order == .systemFirst && check.probedAt == nil
+                // A first verdict is urgent on the system resolver's answer, and on what other sources give in place of
+                // a mismatched address: clients have the answer already.
+                let isUrgent =
+                    check.probedAt == nil && (name.terms.order == .systemFirst || name.hasMismatched)
                 guard !plan.add(target, isRequested: false, notBefore: isUrgent ? now : nil, now: now) else { continue }
                 known.change(number) { $0.putOff(target, until: now + Bounds.probePause) }
             }

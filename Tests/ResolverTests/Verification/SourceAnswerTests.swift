@@ -88,4 +88,36 @@ struct SourceAnswerTests {
         verification.failed(last, .fetch(.reset), by: alpha, now: now)
         #expect(verification.failures(on: last).count == Bounds.maxAnswersPerName)
     }
+
+    @Test("of a source with too many answers, those without verdicts stay")
+    mutating func unjudgedStay() throws {
+        let question = try question(1)
+        let terms = VerificationStand.terms(rule: true)
+        answered(question, answer(66, to: question), by: alpha)
+        verification.kept(
+            question, answer(66, to: question), from: alpha, terms, isInUse: false, isDoubted: false, now: now)
+        for provider in 1...Bounds.maxAnswersPerName {
+            let nothing = Answer(negative: .noData)
+            verification.answered(
+                Question(question.name, .mx), nothing, usable: nothing, by: .provider(ProviderID(provider)), took: nil,
+                now: now)
+        }
+        #expect(verification.answers(to: question).map(\.source) == [alpha])
+        #expect(verification.known[question]?.answers.count == Bounds.maxAnswersPerName)
+    }
+
+    @Test("a name whose verdict is awaited outlives names that were asked once")
+    mutating func floods() throws {
+        let name = try question(0)
+        for _ in 0..<2 { verification.asked(name, now: now) }
+        let terms = VerificationStand.terms(rule: true)
+        for number in 0..<2 * Bounds.maxVerifiedNames {
+            let question = try question(number)
+            let answer = answer(1, to: question)
+            answered(question, answer, by: alpha)
+            verification.kept(question, answer, from: alpha, terms, isInUse: false, isDoubted: false, now: now)
+        }
+        #expect(verification.known.names.count == Bounds.maxVerifiedNames)
+        #expect(verification.answers(to: name).map(\.source) == [alpha])
+    }
 }
