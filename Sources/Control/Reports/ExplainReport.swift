@@ -119,6 +119,8 @@ package struct ExplainReport: Report, Codable, Equatable {
         package var addresses: [String] = []
         /// Addresses that a public name must not have; they were removed.
         package var filtered: [String] = []
+        /// The text of the block that the answer is; nil: it is none.
+        package var block: String?
         /// How the answer contradicts a rule's expect; nil if it does not. A contradicting answer was not used.
         package var contradiction: String?
         /// Whether the answer has the same addresses as the entry; nil if there is nothing to compare.
@@ -133,7 +135,7 @@ package struct ExplainReport: Report, Codable, Equatable {
         }
 
         package enum CodingKeys: String, CodingKey {
-            case source, negative, addresses, filtered, contradiction, agrees, failure
+            case source, negative, addresses, filtered, block, contradiction, agrees, failure
             case ageSeconds = "age_s"
             case milliseconds = "ms"
             case ttlSeconds = "ttl_s"

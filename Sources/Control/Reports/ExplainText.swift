@@ -97,8 +97,9 @@ extension ExplainReport.SourceAnswer {
         if isKept { parts.append("kept") }
         if let negative { parts.append(negative) }
         if agrees == true, !isKept { parts.append("the same addresses") }
-        if agrees == false, !kept.isEmpty { parts.append(kept.joined(separator: " ")) }
+        if agrees == false, !kept.isEmpty, block == nil { parts.append(kept.joined(separator: " ")) }
         if !filtered.isEmpty { parts.append("\(filtered.joined(separator: " ")) removed (private)") }
+        if let block { parts.append((addresses + [block]).joined(separator: " ")) }
         if let contradiction { parts.append("refused as forged: \(contradiction)") }
         if parts.isEmpty { parts.append(kept.isEmpty ? "an answer" : kept.joined(separator: " ")) }
         return parts.joined(separator: "; ")

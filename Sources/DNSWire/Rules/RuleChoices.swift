@@ -27,6 +27,16 @@ package enum FamilyPolicy: String, Sendable, CaseIterable {
     case preferIPv6 = "prefer-ipv6"
 }
 
+/// Setting `blocked-answer`: what clients get for a name that a provider blocks.
+package enum BlockedAnswer: String, Sendable, CaseIterable {
+    /// NXDOMAIN.
+    case noSuchName = "nxdomain"
+    /// NOERROR.
+    case noData = "nodata"
+    /// The unspecified address of the family in the question, and no data for other types.
+    case unspecified = "0.0.0.0"
+}
+
 /// Setting `when-used-up` of a provider: what a question does when the provider's budget or quota is used up.
 package enum WhenUsedUp: String, Sendable, CaseIterable {
     /// The question waits for its turn.

@@ -87,6 +87,7 @@ struct Explanations {
             answer.negative = given.kind.negation
             answer.addresses = given.allAddresses.map(\.description)
             answer.filtered = given.filtered.map(\.description)
+            answer.block = given.block
             answer.contradiction = given.contradiction?.description
             answer.isKept = kept.contains(given)
             if let reference, reference != given, !given.allAddresses.isEmpty {

@@ -14,8 +14,6 @@ extension Statistics {
         var line = resolving.upstreams.report(of: provider, state: state.rawValue)
         line.divergences = evidence.divergences(of: .provider(provider.id))
         line.contradictions = Int(resolving.resolver.contradictions(of: .provider(provider.id)))
-        let privateAnswers = resolving.resolver.privateAnswers(from: provider.id)
-        if privateAnswers > 0 { line.failures["private"] = Int(privateAnswers) }
         let estimate = resolving.resolver.estimate(of: .provider(provider.id), now: now)
         line.retrySeconds = estimate?.retryAt.map { max(0, Int(now.duration(to: $0).wholeSeconds)) }
         if let estimate { line.trust = estimate.credibility }

@@ -17,6 +17,8 @@ package enum Bounds {
     package static let maxWaiters = 2048
     /// Providers asked per question, the hedge included (field.md 7b: bounded fan-out).
     static let maxProviderAttempts = 3
+    /// Providers that filter nothing, asked per question in the place of unreachable ones that do.
+    static let maxStandIns = 2
 
     /// Time limit for a reply. Stub resolvers time out after 5 s (resolv.conf default), so SERVFAIL must arrive before
     /// that.

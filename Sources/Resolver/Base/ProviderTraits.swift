@@ -27,6 +27,9 @@ package struct ProviderTraits: Hashable, Sendable {
     /// Share of lookups, from 0 to 1, in which this provider's answers are compared with those in use and never used
     /// themselves. Nil: an ordinary provider.
     package let shadowShare: Double?
+    /// The operator chose the provider as a filter: its word about a name is final, and providers that filter nothing
+    /// are asked only if none that filters can be reached.
+    package let filters: Bool
     /// The provider is authenticated by TLS.
     package let verifies: Bool
     /// The provider is asked only for its own names (`AccountTable`), and for names that a rule sends to it.
@@ -46,7 +49,8 @@ package struct ProviderTraits: Hashable, Sendable {
     package init(
         id: RankedID, types: Types, maxNames: Int = 1, asksBothFamilies: Bool = false, parallelRequests: Int = 100,
         budgetPerSecond: Int = 100, questionsPerSecond: Int? = nil, whenUsedUp: WhenUsedUp = .next,
-        shadowShare: Double? = nil, verifies: Bool = true, hasOwnNames: Bool = false, carriesAliases: Bool = true,
+        shadowShare: Double? = nil, filters: Bool = false, verifies: Bool = true, hasOwnNames: Bool = false,
+        carriesAliases: Bool = true,
         carriesDNSSEC: Bool = false, isBilled: Bool = false,
         mayHedge: Bool = true, timeout: Duration = Bounds.providerTimeout
     ) {
@@ -59,6 +63,7 @@ package struct ProviderTraits: Hashable, Sendable {
         self.questionsPerSecond = questionsPerSecond
         self.whenUsedUp = whenUsedUp
         self.shadowShare = shadowShare
+        self.filters = filters
         self.verifies = verifies
         self.hasOwnNames = hasOwnNames || id.provider == nil
         self.carriesAliases = carriesAliases

@@ -11,14 +11,15 @@ extension Resolver {
     }
 
     /// Returns a provider's answer without private addresses, before the verdicts of probes, which each member makes
-    /// itself. Nil while the network is changing, for an unknown provider, with TTL 0, and for an answer that is
-    /// ambiguous or contradicts the settings.
+    /// itself; a block as the provider gave it. Nil while the network is changing, for an unknown provider, with TTL 0,
+    /// and for an answer that is ambiguous or contradicts the settings.
     package func shareable(_ question: Question, _ answer: Answer, from provider: ProviderID) -> Answer? {
         let policy = routing.policy(for: question)
         guard state.isStable, answer.kind != .ambiguousEmpty, answer.ttlSeconds > 0,
             state.ranking[.provider(provider)] != nil
         else { return nil }
-        return state.ranking.judged(answer, to: question, by: policy, from: .provider(provider)).usable
+        let judgement = state.ranking.judged(answer, to: question, by: policy, from: .provider(provider))
+        return if case .blocked = judgement { answer } else { judgement.usable }
     }
 
     /// Forgets answers, and repeats the lookups in flight.

@@ -288,6 +288,7 @@ package struct Resolver {
         let upstreams = routing.direction(of: routed, state.ranking, now: now).upstreams
         guard let traits = state.ranking[.provider(provider)]?.traits,
             upstreams == .provider(provider) || upstreams.include(traits) && traits.shadowShare == nil,
+            !state.ranking.isStandIn(.provider(provider), for: question.kind, among: upstreams),
             let answer = state.heardInBackground(question, answer, policy, from: provider, took: nil, now: now)
         else { return }
         if let number = number(of: question) {
@@ -296,7 +297,8 @@ package struct Resolver {
         let kept = policy.cache.applied(to: answer)
         guard kept.ttlSeconds > 0, policy.treatment(of: question.type) == .ordinary,
             !state.dns64.isNeeded(for: question, kept),
-            !state.isUnreachableAnswer(question, kept, from: .provider(provider), policy, now: now)
+            state.isFinal(kept, from: .provider(provider))
+                || !state.isUnreachableAnswer(question, kept, from: .provider(provider), policy, now: now)
         else { return }
         state.store(question, kept, from: .provider(provider), policy, isInUse: false, isDoubted: false, now: now)
         failures.answered(question)

@@ -16,8 +16,8 @@ extension Resolver {
         return addresses.flatMap { terms.targets(name, $0) }
     }
 
-    /// Number of a provider's answers that had only addresses that no public name may have.
-    package func privateAnswers(from provider: ProviderID) -> UInt64 { state.privateAnswers[.provider(provider)] ?? 0 }
+    /// Number of the provider's blocks that clients got, or that the cache got for them.
+    package func blocks(by provider: ProviderID) -> UInt64 { state.blocks[provider] ?? 0 }
 
     /// Returns the aliases that answer the question; nil: its name has none, or the question is about the CNAME record
     /// itself.

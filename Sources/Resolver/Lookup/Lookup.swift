@@ -259,6 +259,7 @@ final class Lookup {
         earliest = min(earliest, giveUpAt)
         if let awaitsNetworkUntil, running.isEmpty { earliest = min(earliest, awaitsNetworkUntil) }
         if providers.hasTrialPending { consider(trialsDueAt) }
+        if providers.hasStandIns, let silenceDueAt { consider(silenceDueAt) }
         if mayAskThrottled(at: holdUntil) { consider(holdUntil) }
         if let next = providers.nextAt { earliest = min(earliest, next) }
         if let trialUntil = providers.trialUntil { earliest = min(earliest, trialUntil) }
@@ -427,6 +428,7 @@ final class Lookup {
             if case .waiting = system { system = .waiting(until: now + Bounds.systemHedge) }
             holdUntil = min(max(holdUntil, now + policy.systemPatience), giveUpAt)
         }
+        if mayAskStandIns(state.ranking, now: now) { providers.addStandIns(now: now) }
         let areTrialsOver =
             providers.hasTrialPending && areProvidersDone
             && substituteReason(state.ranking, isAsking: true, now: now) == nil

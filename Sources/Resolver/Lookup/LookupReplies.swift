@@ -22,6 +22,9 @@ extension Lookup {
         guard let answer = usable else {
             return hasOnlyPrivateAddresses(attempt, answer, now: now, &state)
         }
+        if state.isFinal(answer, from: attempt.source) {
+            return answeredFinally(attempt, answer, now: now, &state)
+        }
         if !isSystemName, state.isUnreachableAnswer(question, answer, from: attempt.source, policy, now: now) {
             return leadsNowhere(attempt, answer, now: now, &state)
         }
@@ -48,7 +51,7 @@ extension Lookup {
                 failures.ended(provider, .isEmpty(mayBeUnregistered: isBilled))
                 providers.makeNextDue(now)
             } else {
-                finish(with: policy.cache.applied(to: answer), from: attempt.source, now: now, &state)
+                finish(with: limited(answer, of: provider, state.ranking), from: attempt.source, now: now, &state)
             }
         case nil where isSystemName:
             finish(with: policy.cache.applied(to: answer), from: .system, now: now, &state)
@@ -61,8 +64,11 @@ extension Lookup {
     ///   - answer: the answer without private addresses.
     ///   - provider: the provider, asked for another question or by another lookup.
     func volunteered(_ answer: Answer, by provider: ProviderID, now: Instant, _ state: inout ResolverState) {
-        guard !isSystemName, !isFinished,
-            !state.isUnreachableAnswer(question, answer, from: .provider(provider), policy, now: now),
+        guard !isSystemName, !isFinished else { return }
+        if state.isFinal(answer, from: .provider(provider)) {
+            return finishFinally(with: answer, by: provider, now: now, &state)
+        }
+        guard !state.isUnreachableAnswer(question, answer, from: .provider(provider), policy, now: now),
             held.mayBeReplaced(by: answer, to: question, .provider(provider), state.verification)
         else { return }
         finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &state)
@@ -75,9 +81,9 @@ extension Lookup {
         return state.portal.names.mayBePrivate(name) ? answer : policy.withoutPrivateAddresses(answer, of: name)
     }
 
-    /// Handles an answer with only private addresses: a DNS rebinding attack, or an exception that needs a rule. The
-    /// next upstream is asked, as only this upstream may answer so. If none has a better answer, the name has no
-    /// address.
+    /// Handles an answer with only private addresses that is no provider's block: a DNS rebinding attack, or an
+    /// exception that needs a rule. The next upstream is asked, as only this upstream may answer so. If none has a
+    /// better answer, the name has no address.
     private func hasOnlyPrivateAddresses(
         _ attempt: Attempt, _ answer: Answer, now: Instant, _ state: inout ResolverState
     ) {
@@ -87,7 +93,6 @@ extension Lookup {
         case let provider?:
             state.answered(attempt, by: provider, now: now)
             failures.ended(provider, .isEmpty(mayBeUnregistered: false))
-            state.privateAnswers[provider, default: 0] += 1
             providers.makeNextDue(now)
         case nil: systemFailed(now: now)
         }
@@ -122,6 +127,9 @@ extension Lookup {
         _ attempt: Attempt, _ failure: NameFailure, now: Instant, _ state: inout ResolverState
     ) {
         state.verification.failed(question, .name(failure), by: attempt.source, now: now)
+        if let block = state.ranking.block(of: question, by: failure, policy, from: attempt.upstream) {
+            return answeredFinally(attempt, block, now: now, &state)
+        }
         failures.nameFailed(failure, at: attempt.upstream)
         guard let provider = attempt.provider else { return systemFailed(now: now) }
         state.replied(failure, question.name, of: domain, by: provider, now: now)
@@ -432,7 +440,7 @@ extension Lookup {
         with answer: Answer, from source: Source, substituteReason: SubstituteReason?, now: Instant,
         _ state: inout ResolverState
     ) {
-        if source.isProvider, answer.kind == .records {
+        if source.isProvider, answer.kind == .records, !answer.isBlock {
             for provider in failures.refusedBy { state.ranking[provider]?.contradicted(now: now) }
         }
         let kept = keep(answer, from: source, substituteReason: substituteReason, now: now, &state)

@@ -11,6 +11,8 @@ extension Lookup {
         let trialPending: [RankedID]
         /// Longest wait for the other lookup's trial: the usual answer time.
         let trialPatience: Duration
+        /// Providers that filter nothing, beside some that do: asked only if none that filters can be reached.
+        let standIns: [RankedID]
         /// Throttled and over-budget providers: asked only if no other provider has an answer.
         let throttled: [RankedID]
         /// Providers that reject the account: asked only if a client would get a failure.
@@ -52,7 +54,8 @@ extension Lookup {
         }
 
         var isEmpty: Bool {
-            providers.isEmpty && trialPending.isEmpty && throttled.isEmpty && blocked.isEmpty && !hasSystem
+            providers.isEmpty && trialPending.isEmpty && standIns.isEmpty && throttled.isEmpty && blocked.isEmpty
+                && !hasSystem
         }
 
         /// Returns the route without one source.
@@ -60,7 +63,7 @@ extension Lookup {
             let isOther = { (provider: RankedID) in source.ranked != provider }
             return Route(
                 providers: providers.filter(isOther), trialPending: trialPending.filter(isOther),
-                trialPatience: trialPatience, throttled: throttled.filter(isOther),
+                trialPatience: trialPatience, standIns: standIns.filter(isOther), throttled: throttled.filter(isOther),
                 blocked: blocked.filter(isOther), usedUp: usedUp.filter(isOther), upstreams: upstreams,
                 hasSystem: hasSystem && source != .system,
                 systemLead: source == .system ? nil : systemLead,
@@ -72,7 +75,7 @@ extension Lookup {
         func includes(_ source: Source) -> Bool {
             switch source {
             case .provider, .nameserver:
-                (providers + trialPending + throttled + blocked).contains { $0 == source.ranked }
+                (providers + trialPending + standIns + throttled + blocked).contains { $0 == source.ranked }
             case .system: hasSystem
             case .local, .fallback: false
             }

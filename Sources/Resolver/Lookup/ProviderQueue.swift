@@ -3,7 +3,7 @@
 import DNSWire
 
 /// Invariants: no provider is in two lists, and none that is being asked is in any. A lookup makes at most
-/// `Bounds.maxProviderAttempts` requests, plus one for each that got no slot.
+/// `Bounds.maxProviderAttempts` requests, plus one for each that got no slot, and `Bounds.maxStandIns`.
 struct ProviderQueue {
     /// The providers to ask, best first.
     private(set) var untried: ArraySlice<RankedID>
@@ -11,6 +11,8 @@ struct ProviderQueue {
     private var trialPending: [RankedID]
     /// The instant until which the providers in `trialPending` wait for the trial; nil: no wait.
     private(set) var trialUntil: Instant?
+    /// Providers that filter nothing, beside some that do: asked only if none that filters can be reached.
+    private var standIns: [RankedID]
     /// Throttled and over-budget providers: asked only if no other provider has an answer.
     private var throttled: [RankedID]
     /// Providers that reject the account: asked only if a client would get a failure.
@@ -33,6 +35,7 @@ struct ProviderQueue {
         // A refresh does not wait for a trial. Its budget is charged now, so its request must not be sent later with
         // others.
         trialUntil = trialPending.isEmpty || isRefresh ? nil : now + route.trialPatience
+        standIns = Array(route.standIns.prefix(Bounds.maxStandIns))
         throttled = route.throttled
         blocked = route.blocked
         hedge = route.hedge
@@ -46,6 +49,7 @@ struct ProviderQueue {
     var isIdle: Bool { trialUntil == nil && nextAt == nil }
     var hasThrottled: Bool { !throttled.isEmpty }
     var hasBlocked: Bool { !blocked.isEmpty }
+    var hasStandIns: Bool { !standIns.isEmpty }
     var hasTrialPending: Bool { !trialPending.isEmpty }
     /// Providers that may be asked although there is an expired answer: all but the blocked ones.
     var askedBeforeExpired: [RankedID] { untried + trialPending + throttled }
@@ -162,6 +166,14 @@ struct ProviderQueue {
         attemptsLeft += 1
     }
 
+    /// Asks the providers that filter nothing now, before those that were not reached.
+    mutating func addStandIns(now: Instant) {
+        untried = standIns + untried
+        attemptsLeft += standIns.count
+        standIns = []
+        makeNextDue(now)
+    }
+
     mutating func addBlocked(_ ranking: UpstreamRanking, now: Instant) {
         throttled += blocked
         blocked = []
@@ -172,6 +184,7 @@ struct ProviderQueue {
         untried = []
         trialPending = []
         trialUntil = nil
+        standIns = []
         throttled = []
         blocked = []
     }
@@ -179,6 +192,7 @@ struct ProviderQueue {
     mutating func removeAll(where isMeant: (RankedID) -> Bool) {
         untried.removeAll(where: isMeant)
         trialPending.removeAll(where: isMeant)
+        standIns.removeAll(where: isMeant)
         throttled.removeAll(where: isMeant)
         blocked.removeAll(where: isMeant)
     }

@@ -8,7 +8,8 @@ struct ResolverState {
     var plan: RefreshPlan
     var actions: [Action] = []
     var learned: Learned?
-    var privateAnswers: [RankedID: UInt64] = [:]
+    /// Number of each provider's blocks that lookups gave.
+    var blocks: [ProviderID: UInt64] = [:]
     var contradicting = ContradictingAnswers()
     var shadows = ShadowFetches()
     var substitutes = Substitutes()
@@ -66,7 +67,8 @@ struct ResolverState {
         ranking.setProviders(providers)
         shadows.keep(providers)
         contradicting.keep(providers)
-        privateAnswers = privateAnswers.filter { known in providers.contains { $0.id == known.key } }
+        blocks = blocks.filter { known in providers.contains { $0.id == .provider(known.key) } }
+        verification.setFilters(providers)
     }
 
     mutating func end(_ attempt: Lookup.Attempt, of holder: ShareHolder, isHeard: Bool, now: Instant) {
@@ -217,7 +219,7 @@ struct ResolverState {
     mutating func replied(
         _ failure: NameFailure, _ name: Name, of domain: Name, by provider: RankedID, now: Instant
     ) {
-        if failure.isAboutName {
+        if failure.isAboutName || failure.responseCode == .refused && ranking[provider]?.traits.filters == true {
             ranking.replied(provider, now: now)
         } else {
             ranking.failedService(provider, for: name, of: domain, now: now)

@@ -168,7 +168,11 @@ struct Routing {
                 spared.isEmpty && ranking.mayAsk(.provider(only), for: question.kind, among: upstreams)
             order = isAsked ? [.provider(only)] : []
         }
-        if !ranking.unserved.isEmpty { order.removeAll { ranking.unserved.isPaused(question.name, at: $0, now) } }
+        var standIns = ranking.standIns(for: question.kind, among: upstreams, now: now).filter { !order.contains($0) }
+        if !ranking.unserved.isEmpty {
+            order.removeAll { ranking.unserved.isPaused(question.name, at: $0, now) }
+            standIns.removeAll { ranking.unserved.isPaused(question.name, at: $0, now) }
+        }
         if let charged, let index = order.firstIndex(of: charged), !ranking.isInTrouble(charged, now),
             upstreams.isOwner(charged) == upstreams.isOwner(order[0])
         {
@@ -184,10 +188,11 @@ struct Routing {
         let isSilent =
             !working.isEmpty && areSilent(working, to: ShareHolder.parent(of: question.name, in: domain), ranking, now)
         let inTrouble = working.isEmpty && spared.allSatisfy { blocked.contains($0) }
-        let onTrial = inTrouble && hasSystem ? order.filter { ranking[$0]?.isOnTrial(now) == true } : []
+        let onTrial =
+            inTrouble && (hasSystem || !standIns.isEmpty) ? order.filter { ranking[$0]?.isOnTrial(now) == true } : []
         return Lookup.Route(
             providers: onTrial.isEmpty ? order : order.filter { !onTrial.contains($0) }, trialPending: onTrial,
-            trialPatience: onTrial.isEmpty ? .zero : Bounds.systemPatienceInTrouble,
+            trialPatience: onTrial.isEmpty ? .zero : Bounds.systemPatienceInTrouble, standIns: standIns,
             throttled: spared.filter { !usedUp.contains($0) && !blocked.contains($0) }, blocked: blocked,
             usedUp: usedUp, upstreams: upstreams, hasSystem: hasSystem, systemLead: lead,
             inTrouble: inTrouble, isSilent: isSilent,

@@ -14,6 +14,24 @@ extension Lookup {
             let isTime = isAsking || areProvidersDone || isHoldOver(now)
             return isTime && (isSystemFirst || policy.standsIn == .anyFailure) ? .setting : nil
         }
+        return outage(ranking, isAsking: isAsking, now: now)
+    }
+
+    /// Whether the providers that filter nothing may be asked now, in the place of those that filter. Their answer is
+    /// given at once, so that silence has to be proven.
+    func mayAskStandIns(_ ranking: UpstreamRanking, now: Instant) -> Bool {
+        providers.hasStandIns && !failures.lacksRoom
+            && outage(ranking, isAsking: false, admitsNext: true, now: now) != nil
+    }
+
+    /// Returns why no provider's answer can be had; nil: one can.
+    ///
+    /// - Parameters:
+    ///   - isAsking: as for `substituteReason`.
+    ///   - admitsNext: another provider may answer if the budget or quota of one is used up.
+    private func outage(
+        _ ranking: UpstreamRanking, isAsking: Bool, admitsNext: Bool = false, now: Instant
+    ) -> SubstituteReason? {
         guard !failures.isAboutName else { return nil }
         var reason = SubstituteReason.unreachable
         // A provider without an outcome is in flight or not asked yet: see below. A repeat in flight keeps the outcome.
@@ -31,7 +49,8 @@ extension Lookup {
             case .disproved where isRunning, .usedUp where isRunning: break
             case .disproved: reason = .disproved
             case .usedUp:
-                guard ranking[provider]?.traits.whenUsedUp == .system else { return nil }
+                let setting = ranking[provider]?.traits.whenUsedUp
+                guard setting == .system || admitsNext && setting == .next else { return nil }
                 reason = .usedUp
             }
         }

@@ -18,6 +18,7 @@ package struct Policy: Equatable, Sendable {
     package var systemPatience: Duration = .milliseconds(1800)
     package var probes = ProbePolicy()
     package var standsIn = StandInPolicy.unreachable
+    package var blockedAnswer = BlockedAnswer.noSuchName
     package var order = UpstreamOrder.providersFirst
     package var rules = RuleTable([])
     package var accounts = AccountTable([])
@@ -78,7 +79,7 @@ package struct Policy: Equatable, Sendable {
     /// there may be millions.
     package func answersDiffering(from other: Policy) -> [QuestionScope] {
         guard onlyListed == other.onlyListed, isSystemOnly == other.isSystemOnly, order == other.order,
-            standsIn == other.standsIn, providers == other.providers
+            standsIn == other.standsIn, providers == other.providers, blockedAnswer == other.blockedAnswer
         else { return [.everything] }
         let names =
             rules.namesDiffering(from: other.rules) + links.domainsDiffering(from: other.links)
@@ -187,7 +188,7 @@ package struct Policy: Equatable, Sendable {
         return NamePolicy(
             direction: direction, terms: terms, standsIn: isFinal ? .never : terms.standsIn ?? standsIn,
             order: order, systemPatience: systemPatience,
-            allowsPrivate: allowsPrivate ? true : nil, cache: cache.with(terms),
+            allowsPrivate: allowsPrivate ? true : nil, blockedAnswer: blockedAnswer, cache: cache.with(terms),
             limits: limits, stale: stale, prefetches: terms.prefetch ?? prefetches,
             probes: ProbeTerms(probes, terms, order: order, nat64Prefixes: nat64Prefixes))
     }
@@ -277,6 +278,7 @@ final class NamePolicy: Sendable {
     let systemPatience: Duration
     /// Private addresses in answers are accepted; nil: if the name is of the local network.
     let allowsPrivate: Bool?
+    let blockedAnswer: BlockedAnswer
     let cache: CachePolicy
     let limits: Freshness.Limits
     let stale: StalePolicy
@@ -285,8 +287,8 @@ final class NamePolicy: Sendable {
 
     init(
         direction: Direction, terms: RuleTerms, standsIn: StandInPolicy, order: UpstreamOrder,
-        systemPatience: Duration, allowsPrivate: Bool?, cache: CachePolicy, limits: Freshness.Limits,
-        stale: StalePolicy, prefetches: Bool, probes: ProbeTerms
+        systemPatience: Duration, allowsPrivate: Bool?, blockedAnswer: BlockedAnswer, cache: CachePolicy,
+        limits: Freshness.Limits, stale: StalePolicy, prefetches: Bool, probes: ProbeTerms
     ) {
         self.direction = direction
         self.terms = terms
@@ -294,6 +296,7 @@ final class NamePolicy: Sendable {
         self.order = order
         self.systemPatience = systemPatience
         self.allowsPrivate = allowsPrivate
+        self.blockedAnswer = blockedAnswer
         self.cache = cache
         self.limits = limits
         self.stale = stale
@@ -347,7 +350,7 @@ extension NamePolicy {
     fileprivate convenience init(ofPortalNames stale: StalePolicy, allowsPrivate: Bool, _ prefixes: [NAT64Prefix]) {
         self.init(
             direction: Direction(upstreams: .system, grounds: .portal), terms: RuleTerms(), standsIn: .unreachable,
-            order: .providersFirst, systemPatience: .zero, allowsPrivate: allowsPrivate,
+            order: .providersFirst, systemPatience: .zero, allowsPrivate: allowsPrivate, blockedAnswer: .noSuchName,
             cache: CachePolicy(minTTLSeconds: 0, maxTTLSeconds: 0, negativeMaxTTLSeconds: 0),
             limits: Freshness.Limits(maxAgeSeconds: 0, allowsNegative: false), stale: stale, prefetches: false,
             probes: ProbeTerms(ProbePolicy(), RuleTerms(), nat64Prefixes: prefixes))

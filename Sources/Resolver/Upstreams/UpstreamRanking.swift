@@ -6,7 +6,10 @@ import DNSWire
 /// A class with one owner, the resolver's state, for the reason of `ProviderStanding`.
 final class UpstreamRanking {
     /// The providers' state on the current network.
-    private(set) var standings: [ProviderStanding] = []
+    private(set) var standings: [ProviderStanding] = [] {
+        didSet { hasFilters = standings.contains { $0.traits.filters } }
+    }
+    private var hasFilters = false
     /// Providers without a route: they are not asked, and no failure is recorded.
     private var unreachable: Set<RankedID> = []
     var unserved = UnservedNames()
@@ -28,6 +31,7 @@ final class UpstreamRanking {
 
     private init(copying other: UpstreamRanking) {
         standings = other.standings.map { $0.copy() }
+        hasFilters = other.hasFilters
         (unreachable, unserved, random) = (other.unreachable, other.unserved, other.random)
         lookupsSinceExploration = other.lookupsSinceExploration
         (recovered, hasTrialEnded) = (other.recovered, other.hasTrialEnded)
@@ -203,9 +207,40 @@ final class UpstreamRanking {
     }
 
     private func isCandidate(_ index: Int, _ kind: QuestionKind, _ upstreams: NameUpstreams) -> Bool {
+        isReachable(index, kind, upstreams) && !isStandIn(index, kind, upstreams)
+    }
+
+    private func isReachable(_ index: Int, _ kind: QuestionKind, _ upstreams: NameUpstreams) -> Bool {
+        isListed(index, kind, upstreams) && !isUnreachable(standings[index].traits.id)
+    }
+
+    private func isListed(_ index: Int, _ kind: QuestionKind, _ upstreams: NameUpstreams) -> Bool {
         !standings[index].isShadow && standings[index].traits.supports(kind)
             && upstreams.include(standings[index].traits)
-            && !isUnreachable(standings[index].traits.id)
+    }
+
+    // MARK: filters
+
+    /// Whether the provider filters nothing, and one that filters serves the name too. An account keeps its own names.
+    func isStandIn(_ provider: RankedID, for kind: QuestionKind, among upstreams: NameUpstreams) -> Bool {
+        hasFilters && index(of: provider).map { isStandIn($0, kind, upstreams) } ?? false
+    }
+
+    private func isStandIn(_ index: Int, _ kind: QuestionKind, _ upstreams: NameUpstreams) -> Bool {
+        guard hasFilters, !standings[index].traits.filters else { return false }
+        if case .owners(_, isExclusive: false) = upstreams, upstreams.isOwner(standings[index].traits.id) {
+            return false
+        }
+        return standings.indices.contains { standings[$0].traits.filters && isListed($0, kind, upstreams) }
+    }
+
+    /// The providers that are asked only if none that filters can be reached, in the order of `order`.
+    func standIns(for kind: QuestionKind, among upstreams: NameUpstreams, now: Instant) -> [RankedID] {
+        guard hasFilters else { return [] }
+        let indices = standings.indices.filter {
+            isReachable($0, kind, upstreams) && isStandIn($0, kind, upstreams) && !standings[$0].isThrottled(now)
+        }
+        return places(of: indices, now).map { standings[$0.index].traits.id }
     }
 
     private func onlyCandidate(for kind: QuestionKind, _ upstreams: NameUpstreams, _ now: Instant) -> Int? {
@@ -324,7 +359,7 @@ final class UpstreamRanking {
     /// name. A reload may have changed that since the lookup began.
     func mayAsk(_ provider: RankedID, for kind: QuestionKind, among upstreams: NameUpstreams) -> Bool {
         guard let index = index(of: provider) else { return false }
-        guard upstreams.isOnly(provider) else { return isCandidate(index, kind, upstreams) }
+        guard upstreams.isOnly(provider) else { return isReachable(index, kind, upstreams) }
         return standings[index].traits.supports(kind) && !isUnreachable(provider)
     }
 

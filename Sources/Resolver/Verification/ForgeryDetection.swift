@@ -24,7 +24,7 @@ extension NameVerification {
 
     private func forgeries(among statements: [SourceAnswer]) -> [ForgeryEvidence] {
         var found: [ForgeryEvidence] = []
-        for statement in statements {
+        for statement in statements where !statement.isFinal {
             for address in statement.addresses where judgement(of: address).verdict.isMismatched {
                 let isFound = found.contains {
                     $0.mismatched.target.address == address && $0.mismatched.source == statement.source

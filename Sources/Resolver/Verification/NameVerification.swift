@@ -174,10 +174,14 @@ struct NameVerification {
 
     /// Lets the addresses of an answer be judged. Records the answer if it differs from the one that arrived, as an
     /// answer of DNS64 does.
-    mutating func judge(_ question: Question, _ answer: Answer, from source: Source, now: Instant) {
+    ///
+    /// - Parameter isFinal: as in `SourceAnswer`.
+    mutating func judge(_ question: Question, _ answer: Answer, from source: Source, isFinal: Bool, now: Instant) {
         let addresses = answer.addresses.atMost(Bounds.maxHeldAddresses)
         if !answers.contains(where: { $0.isAnswer(question, from: source) && $0.addresses == addresses }) {
-            record(SourceAnswer(question, answer, usable: answer, by: source, took: nil, now: now))
+            var made = SourceAnswer(question, answer, usable: answer, by: source, took: nil, now: now)
+            made.isFinal = isFinal
+            record(made)
         }
         if terms.scope != .nothing { enter(addresses, ttlSeconds: answer.ttlSeconds, now: now) }
     }

@@ -15,6 +15,8 @@ package struct SourceAnswer: Equatable, Sendable {
     /// Time until the answer; nil for an unsolicited answer.
     package let took: Duration?
     package let answeredAt: Instant
+    /// The text of the block that the answer is; nil: it is none.
+    package let block: String?
     /// How the answer contradicts the rule for its name; nil if it does not.
     package let contradiction: Contradiction?
     /// When the answer was stored in the cache; nil if it was not stored.
@@ -22,6 +24,8 @@ package struct SourceAnswer: Equatable, Sendable {
     /// The verdicts on its addresses count for or against the source. False for signed answers, which are not verified,
     /// for answers that a rule has refused, and for those that arrived during a network change.
     var isJudged: Bool
+    /// The answer is a filter's: its addresses prove no forgery.
+    var isFinal = false
     /// The answer was counted as true by `takeTruths`.
     var isProven = false
 
@@ -34,7 +38,8 @@ package struct SourceAnswer: Equatable, Sendable {
     ) {
         let all = answer.addresses.atMost(Bounds.maxHeldAddresses)
         let isWhole = usable.map { $0.records.count == answer.records.count } ?? false
-        let left = isWhole ? all : usable?.addresses.atMost(Bounds.maxHeldAddresses) ?? []
+        let block = usable.flatMap { $0.isBlock ? $0.remark?.text : nil }
+        let left = isWhole || block != nil ? all : usable?.addresses.atMost(Bounds.maxHeldAddresses) ?? []
         self.source = source
         self.question = question
         kind = answer.kind
@@ -44,6 +49,7 @@ package struct SourceAnswer: Equatable, Sendable {
         self.took = took
         answeredAt = now
         isJudged = question.type.isAddress && usable != nil && !answer.isSigned && contradiction == nil
+        self.block = block
         self.contradiction = contradiction
     }
 

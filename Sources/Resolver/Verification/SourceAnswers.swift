@@ -26,7 +26,7 @@ extension NameVerification {
     /// Returns whether the answer may still become evidence: one of its addresses has no verdict, or is mismatched and
     /// no evidence names it.
     private func awaitsJudgement(_ answer: SourceAnswer, _ now: Instant) -> Bool {
-        answer.isJudged && !answer.isLate(now)
+        answer.isJudged && !answer.isFinal && !answer.isLate(now)
             && answer.addresses.contains { address in
                 let verdict = judgement(of: address).verdict
                 return verdict == .unprobed && terms.allows(address)
@@ -63,6 +63,7 @@ extension Verification {
         let number = known.enter(question, now: now)
         var found = SourceAnswer(question, answer, usable: usable, contradiction, by: source, took: took, now: now)
         found.isJudged = found.isJudged && isStable
+        found.isFinal = isFinal(answer, from: source)
         known.change(number) { $0.record(found) }
     }
 

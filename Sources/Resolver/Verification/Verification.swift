@@ -44,6 +44,10 @@ struct Verification {
     /// A captive portal is suspected. Forged answers are withheld from all clients, even if no source has a better
     /// answer: the portal's address tells a program nothing about its own server.
     var isGuarded = false
+    /// The providers that filter.
+    private var filtering: Set<Source> = []
+    /// The providers whose extended errors cannot be forged on the path.
+    private var authenticated: Set<Source> = []
 
     /// - Parameter seed: the seed for the spreading of probes in time and the shuffling of about equally quick
     ///   addresses.
@@ -85,6 +89,10 @@ struct Verification {
         _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, isInUse: Bool,
         isDoubted: Bool, now: Instant
     ) -> Answer {
+        guard !answer.isBlock else {
+            forgotten(question)
+            return answer
+        }
         let use: NameVerification.Use = (isInUse, isDoubted)
         guard let number = enter(question, answer, from: source, terms, keptFor: use, now: now) else {
             if let number = known.number(of: question) {
@@ -110,7 +118,7 @@ struct Verification {
         _ question: Question, _ answer: Answer, from source: Source, _ terms: ProbeTerms, isDoubted: Bool = false,
         now: Instant
     ) {
-        guard isStable, question.type.isAddress, answer.kind == .records,
+        guard isStable, question.type.isAddress, answer.kind == .records, !answer.isBlock,
             let number = enter(question, answer, from: source, terms, now: now)
         else { return }
         if isDoubted { known.change(number) { $0.change(question, now: now) { $0.isDoubted = true } } }
@@ -423,13 +431,14 @@ struct Verification {
             return nil
         }
         let number = known.enter(question, now: now)
+        let isFinal = isFinal(answer, from: source)
         known.change(number) { name in
             name.touchedAt = now
             name.setTerms(terms)
             // `keep` comes first, so that the previous cached answer makes room for the new addresses.
             if let use { name.keep(question, answer, from: source, for: use, now: now) }
             guard question.type.isAddress else { return }
-            name.judge(question, answer, from: source, now: now)
+            name.judge(question, answer, from: source, isFinal: isFinal, now: now)
         }
         if terms.scope == .nothing, plan.waitingCount > 0, !isProbed(question.name) { plan.remove(question.name) }
         return number
@@ -517,7 +526,7 @@ struct Verification {
         let name = known.names[number]
         for (index, question) in name.questions.enumerated() where question.question.type.isAddress {
             guard let kept = question.kept, isMeant(kept), name.leadsNowhere(kept.answer.addresses),
-                !hasNoVerdict(kept.answer.addresses, name)
+                !hasNoVerdict(kept.answer.addresses, name), !isFinal(kept.answer, from: kept.source)
             else { continue }
             let isWithheld = isGuarded && kept.endsAt > now && isForged(question.question, kept.answer)
             guard isWithheld || hasBetterSource || !question.hasNoneBetter(now) else { continue }
@@ -542,6 +551,23 @@ struct Verification {
             let forged = isForged ? kept.left(now) : nil
             consequences.append(.askElsewhere(question.question, excludedSource: kept.source, forged: forged))
         }
+    }
+
+    // MARK: filtering providers
+
+    mutating func setFilters(_ providers: [ProviderTraits]) {
+        let sources = { (isMeant: (ProviderTraits) -> Bool) in
+            Set(providers.filter(isMeant).compactMap(\.id.provider).map { Source.provider($0) })
+        }
+        (filtering, authenticated) = (sources(\.filters), sources(\.verifies))
+    }
+
+    /// Whether the answer is a filter's, whatever its addresses show: a block page has a certificate of its own. An
+    /// extended error that says so counts only over TLS, since else the path could keep its forged address from being
+    /// judged.
+    func isFinal(_ answer: Answer, from source: Source) -> Bool {
+        if !filtering.isEmpty, filtering.contains(source) { return true }
+        return answer.remark?.tellsBlock == true && authenticated.contains(source)
     }
 
     func isLocalFault(_ addresses: [Address], _ name: NameVerification) -> Bool {

@@ -89,7 +89,7 @@ struct ExplainTests {
         #expect(stand.resolver.lookupsInFlight == 0)
     }
 
-    @Test("an answer of private addresses alone leaves nothing to compare")
+    @Test("a provider's answer of private addresses alone is told to be a block")
     func onlyPrivate() throws {
         let stand = ExplainStand()
         try stand.ask("www.example.com")
@@ -97,7 +97,7 @@ struct ExplainTests {
         stand.pass(.seconds(1))
         try stand.answer("dnspod", "192.168.1.1")
         let facts = try stand.report("www.example.com").lines.filter { $0.word == "answered" }.map(\.fact)
-        #expect(facts.contains { $0.hasSuffix("; 192.168.1.1 removed (private)") }, "\(facts)")
+        #expect(facts.contains { $0.hasSuffix("; 192.168.1.1 blocked by the provider") }, "\(facts)")
     }
 
     @Test("what sources said and how they failed is told in one order, the latest first")

@@ -86,7 +86,6 @@ FAULTS = {
     # Baidu's replies leave out names without addresses.
     "wrong-name": Fault(
         ("garbage",), "wrong-name", spares=lambda kind: not KINDS[kind].repeats_name, exceptions={"baidu": ("",)}),
-    "private-address": Fault(("private",), "private"),
     "huge-body": Fault(("garbage",), "huge"),
     "gzip-bomb": Fault(("garbage",), "gzip-bomb"),
     "truncated-gzip": Fault(("garbage",), "truncated-gzip"),

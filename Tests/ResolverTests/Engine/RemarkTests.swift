@@ -106,12 +106,12 @@ struct RemarkTests {
         #expect(given(.success(Answer(negative: .noSuchName))).1 == nil)
     }
 
-    @Test("an answer without the private addresses that it had is blocked in part (15), also if none is left")
+    @Test("an answer without the private addresses that it had is blocked in part (15), and wholly if none is left")
     func privateAddresses() throws {
         let some = given(.success(try answer("192.168.1.1", "203.0.113.7")))
         #expect(some.0?.addresses.count == 1 && some.1 == 15)
         let none = given(.success(try answer("192.168.1.1")))
-        #expect(none.0?.kind == .noData && none.1 == 15)
+        #expect(none.0?.kind == .noSuchName && none.1 == 15 && none.0?.isBlock == true)
     }
 
     @Test("a rule's own addresses are put in the place of the name's (4), also where they have none of the family")

@@ -82,9 +82,9 @@ struct SharedFetchTests {
         let shared = resolver.shareable(Question(name, .a), given, from: ProviderID(0))
         #expect(shared?.addresses.map(\.description) == ["203.0.113.7", "203.0.113.8"])
         #expect(shared?.ttlSeconds == 60)
-        for useless in [
-            try answer("192.168.1.1"), try answer("203.0.113.7", ttl: 0), Answer(negative: .ambiguousEmpty),
-        ] {
+        let block = try answer("0.0.0.0")
+        #expect(resolver.shareable(Question(name, .a), block, from: ProviderID(0)) == block)
+        for useless in [try answer("203.0.113.7", ttl: 0), Answer(negative: .ambiguousEmpty)] {
             #expect(resolver.shareable(Question(name, .a), useless, from: ProviderID(0)) == nil)
         }
         #expect(resolver.shareable(Question(name, .a), given, from: ProviderID(7)) == nil)

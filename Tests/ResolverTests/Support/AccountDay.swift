@@ -204,7 +204,7 @@ struct AccountDay {
         case (.accountRefuses, true): finish(id, .notServed, after: milliseconds)
         case (.accountThrottles, true): finish(id, .failure(.throttled), after: 20)
         case (.accountForges, true):
-            finish(id, answer(question, ttl: 5, number: AccountDay.loopback), after: milliseconds)
+            finish(id, answer(question, ttl: 60, number: AccountDay.loopback), after: milliseconds)
         case (.portal, _): finish(id, .failure(.tls), after: 30)
         default:
             let ttl = owned[question.name] ?? 60 + UInt32(question.name.wire.count) * 20

@@ -23,8 +23,9 @@ struct ScenarioPolicy {
 
     /// Reads one setting: "stands-in WHEN", "order ORDER", "ttl MIN to MAX negative MAX" in seconds, "prefetch [off]",
     /// "keep NAME ...", "partition NUMBER", "probes [off]", "stale [max-age TIME] [answer-ttl TIME] [client-timeout
-    /// TIME] [recheck TIME]", "patience TIME", "only-listed", "rule NAME ..." with the terms of the rule, "account
-    /// PROVIDER [exclusive] NAME ...", or "link PROVIDER NAME ...", which has no names if the link has ended.
+    /// TIME] [recheck TIME]", "patience TIME", "blocked-answer WORD", "only-listed", "rule NAME ..." with the terms of
+    /// the rule, "account PROVIDER [exclusive] NAME ...", or "link PROVIDER NAME ...", which has no names if the link
+    /// has ended.
     ///
     /// - Returns: false if the line is not about a setting; nothing of it was read then.
     mutating func change(_ line: inout ScenarioLine, providers: [String]) throws -> Bool {
@@ -44,6 +45,8 @@ struct ScenarioPolicy {
             policy.standsIn = try standsIn(&line)
         } else if line.take("order") {
             policy.order = try order(&line)
+        } else if line.take("blocked-answer") {
+            policy.blockedAnswer = try blockedAnswer(&line)
         } else if line.take("patience") {
             policy.systemPatience = try line.duration()
         } else if line.take("only-listed") {
@@ -194,6 +197,14 @@ struct ScenarioPolicy {
             throw line.error("\"\(word)\" is no value of stands-in")
         }
         return policy
+    }
+
+    private func blockedAnswer(_ line: inout ScenarioLine) throws -> BlockedAnswer {
+        let word = try line.word("nxdomain, nodata or 0.0.0.0")
+        guard let answer = BlockedAnswer(rawValue: word) else {
+            throw line.error("\"\(word)\" is no value of blocked-answer")
+        }
+        return answer
     }
 
     private func order(_ line: inout ScenarioLine) throws -> UpstreamOrder {

@@ -53,9 +53,9 @@ struct ScenarioVocabulary {
     // MARK: what is given
 
     /// - Parameter parts: "provider NAME a|addresses|any [batch N] [budget N] [quota N] [shadow PERCENT]" and "system".
-    ///   A provider may also have "plain" (no TLS), "own-names" (`account` gives it names), "bare" (no CNAME records),
-    ///   "billed" (an account), "no-hedge" (asked only after a failure), "nameserver" (one of the operator), and
-    ///   "timeout TIME". A provider keeps its number in every list.
+    ///   A provider may also have "filters" (its word is final), "plain" (no TLS), "own-names" (`account` gives it
+    ///   names), "bare" (no CNAME records), "billed" (an account), "no-hedge" (asked only after a failure),
+    ///   "nameserver" (one of the operator), and "timeout TIME". A provider keeps its number in every list.
     mutating func upstreams(_ parts: [ScenarioLine]) throws -> Event {
         var providers: [ProviderTraits] = []
         var hasSystem = false
@@ -89,7 +89,7 @@ struct ScenarioVocabulary {
             questionsPerSecond: part.take("quota") ? try part.number("how many questions per second") : nil,
             whenUsedUp: part.take("used-up") ? try whenUsedUp(&part) : .next,
             shadowShare: part.take("shadow") ? Double(try part.number("percent") as Int) / 100 : nil,
-            verifies: !part.take("plain"), hasOwnNames: part.take("own-names"),
+            filters: part.take("filters"), verifies: !part.take("plain"), hasOwnNames: part.take("own-names"),
             carriesAliases: !part.take("bare"), carriesDNSSEC: part.take("dnssec"), isBilled: part.take("billed"),
             mayHedge: !part.take("no-hedge"),
             timeout: part.take("timeout") ? try part.duration() : Bounds.providerTimeout)
@@ -328,10 +328,17 @@ struct ScenarioVocabulary {
         return name
     }
 
+    /// Reads an answer, and "ede CODE" for an extended error that the upstream sends with it.
+    func answer(_ line: inout ScenarioLine, to question: Question) throws -> Answer {
+        let answer = try bareAnswer(&line, to: question)
+        guard line.take("ede") else { return answer }
+        return answer.remarked(ExtendedError(upstream: try line.number("an extended error"), text: "why".utf8))
+    }
+
     /// Reads `nxdomain`, `nodata` or `ambiguous-empty`, each alone or with "ttl N", "soa TTL MINIMUM" or "zone NAME
     /// ttl N"; or records with "ttl N", joined by "and": addresses, "alias TARGET", "name TARGET" (PTR), "signature
     /// TYPE" (RRSIG), "text WORD" (any other type).
-    func answer(_ line: inout ScenarioLine, to question: Question) throws -> Answer {
+    private func bareAnswer(_ line: inout ScenarioLine, to question: Question) throws -> Answer {
         if line.take("nxdomain") { return try negative(.noSuchName, &line, question) }
         if line.take("nodata") { return try negative(.noData, &line, question) }
         if line.take("excluded") { return .withoutFamily(question) }

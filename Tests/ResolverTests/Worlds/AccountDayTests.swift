@@ -23,7 +23,7 @@ struct AccountDayTests {
     }
 
     /// With failures, a name is asked for more often than once per TTL: each answer of the system resolver in the
-    /// account's place lasts 30 s, and forged answers have a TTL of 5 s here.
+    /// account's place lasts 30 s, and the account's answers that block have a TTL of 60 s here.
     @Test("whatever fails, forges, throttles, refuses or reloads, no other name is billed", arguments: 1...2)
     func troubles(seed: UInt64) throws {
         let troubles = AccountDay.Trouble.allCases

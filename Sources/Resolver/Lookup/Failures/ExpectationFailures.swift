@@ -7,9 +7,10 @@ extension UpstreamRanking {
     func judged(
         _ answer: Answer, to question: Question, by policy: NamePolicy, from upstream: Upstream
     ) -> AnswerJudgement {
-        policy.judged(
-            answer, to: question,
-            carriesAliases: upstream.ranked.map { self[$0]?.traits.carriesAliases == true } ?? true)
+        let traits = upstream.ranked.flatMap { self[$0]?.traits }
+        return policy.judged(
+            answer, to: question, from: traits?.id.provider == nil ? nil : traits,
+            carriesAliases: upstream == .system || traits?.carriesAliases == true)
     }
 }
 

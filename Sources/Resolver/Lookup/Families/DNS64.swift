@@ -63,7 +63,7 @@ struct DNS64 {
     ///   - withoutIPv6: the AAAA answer.
     /// - Returns: nil if there is no IPv4 address to embed.
     func answer(from answer: Answer, _ withoutIPv6: Answer) -> Answer? {
-        guard answer.kind == .records else { return nil }
+        guard answer.kind == .records, !answer.isBlock else { return nil }
         let limit = withoutIPv6.authority?.ttlSeconds ?? DNS64.maxTTLSeconds
         var hasAddress = false
         let records = answer.records.compactMap { record -> ResourceRecord? in
