@@ -74,6 +74,7 @@ extension Settings {
         Key("local-zone", \.localZones, Format.name.oneOrMore(of: "names", upTo: maxLocalZones)),
         Key("hosts-directory", \.hostsDirectory, Format.path().orEmpty(written: true)),
         Key("lease-files", \.leaseFiles, Format.path().oneOrMore(of: "absolute paths", upTo: maxLeaseFiles)),
+        Key("blocked-answer", \.blockedAnswer, .choice),
     ]
 }
 

@@ -13,6 +13,8 @@ package struct Settings: Equatable, Sendable {
     package var hostsDirectory: String?
     /// The absolute paths of files of DHCP servers, up to 4, all different.
     package var leaseFiles: [String] = []
+    /// What clients get for a name that a provider blocks.
+    package var blockedAnswer = BlockedAnswer.noSuchName
     package var server = Server()
     /// The providers. At least one is not a shadow; names are unique. The order has no meaning.
     package var providers = Provider.builtIn

@@ -149,7 +149,7 @@ struct SettingsPageTests {
     /// SIGHUP changes.
     private static let otherValues: [String: String] = [
         "only-listed": "true", "direct-only": "true", "local-zone": "\"lan\"",
-        "hosts-directory": "\"/h\"", "lease-files": "\"/l\"",
+        "hosts-directory": "\"/h\"", "lease-files": "\"/l\"", "blocked-answer": "\"nodata\"",
         "[server] listen": "[\"127.0.0.1:1\"]", "[server] threads": "1", "[server] allow": "[\"::/0\"]",
         "[server] client-rate": "\"off\"", "[server] prefix-rate": "\"1/s\"",
         "[server] user": "\"x\"", "[server] filter-aaaa": "\"no-route\"", "[server] dns64": "\"auto\"",

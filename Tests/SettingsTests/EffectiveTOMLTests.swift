@@ -17,6 +17,7 @@ struct EffectiveTOMLTests {
                 local-zone = []
                 hosts-directory = ""
                 lease-files = []
+                blocked-answer = "nxdomain"
 
                 [server]
                 listen = ["127.0.0.1:53", "[::1]:53"]
@@ -139,6 +140,7 @@ private let oddFile = #"""
     local-zone = ["LAN."]
     hosts-directory = "/h"
     lease-files = ["/l", "/m"]
+    blocked-answer = "0.0.0.0"
     [[notify]]
     url = "https://alerts.example:8443/a?b=c&d"
     addresses = ["2001:db8::7"]

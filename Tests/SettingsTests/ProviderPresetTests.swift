@@ -25,6 +25,7 @@ struct ProviderPresetTests {
             dialect = "\(preset.dialect.rawValue)"
             url = "\(provider.url)"
             addresses = [\(preset.addresses.map { "\"\($0)\"" }.joined(separator: ", "))]
+            filters = \(preset.blocks)
 
             """
         #expect(try Settings.parse(bytes: Array(file.utf8), file: "").providers == [provider])

@@ -82,8 +82,8 @@ struct RedactionTests {
     ]
     private static let shown: Set<String> = [
         "name", "dialect", "addresses", "sni", "verify-name", "host", "ca-file", "cipher", "expiring", "region",
-        "service-nodes", "client-subnet", "client-subnet-form", "method", "trust-ad", "budget", "shadow", "names",
-        "names-file", "exclusive", "views-only", "quota", "when-used-up", "hedge",
+        "service-nodes", "client-subnet", "client-subnet-form", "method", "trust-ad", "filters", "budget", "shadow",
+        "names", "names-file", "exclusive", "views-only", "quota", "when-used-up", "hedge",
         "timeout", "idle", "connection-requests",
     ]
     private static let removedOfTemplate: Set<String> = ["query", "headers", "signed", "join"]

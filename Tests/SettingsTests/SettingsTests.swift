@@ -35,10 +35,7 @@ struct SettingsTests {
     @Test("each key of each section changes its value and nothing else")
     func keys() throws {
         let cases: [(String, (inout Settings) -> Void)] = [
-            (
-                "[server]\nlisten = [\"0.0.0.0:0\"]",
-                { $0.server.listen = [.address(SocketAddress(.v4(0), port: 0))] }
-            ),
+            ("[server]\nlisten = [\"0.0.0.0:0\"]", { $0.server.listen = [.address(.init(.v4(0), port: 0))] }),
             ("[server]\nthreads = 256", { $0.server.threads = 256 }),
             ("[server]\nuser = \"resolver\"", { $0.server.user = "resolver" }),
             ("[server]\nfilter-aaaa = \"no-route\"", { $0.server.filterAAAA = .noRoute }),
@@ -85,6 +82,7 @@ struct SettingsTests {
             ("direct-only = true", { $0.directOnly = true }),
             ("local-zone = [\"lan\", \"168.in-addr.arpa\"]", { $0.localZones = names("lan", "168.in-addr.arpa") }),
             ("lease-files = \"/l\"", { $0.leaseFiles = ["/l"] }),
+            ("blocked-answer = \"0.0.0.0\"", { $0.blockedAnswer = .unspecified }),
         ]
         for (text, change) in cases {
             var expected = Settings.defaults
@@ -109,6 +107,7 @@ struct SettingsTests {
             ca-file = "/etc/ca.pem"
             method = "POST"
             trust-ad = true
+            filters = true
             budget = "10000/s"
             [[provider]]
             name = "free"
@@ -131,7 +130,7 @@ struct SettingsTests {
         first.host = "back.example:444"
         first.caFile = "/etc/ca.pem"
         first.method = .post
-        first.trustAD = true
+        (first.trustAD, first.filters) = (true, true)
         first.budgetPerSecond = 10_000
         var second = Settings.Provider.builtIn[0]
         second.name = "free"

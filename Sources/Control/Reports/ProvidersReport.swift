@@ -50,6 +50,9 @@ extension StatsReport.Provider {
         if !failures.isEmpty {
             lines.append("failures " + LineFormat.words(failures).joined(separator: ", "))
         }
+        if let blocks, filters == true || blocks > 0 {
+            lines.append((filters == true ? "filters: " : "") + "blocked names \(counted(blocks, "time", "times"))")
+        }
         if divergences > 0 {
             let times = counted(divergences, "time", "times")
             lines.append(

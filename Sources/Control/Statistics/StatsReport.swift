@@ -137,6 +137,10 @@ extension StatsReport {
         package var divergences = 0
         /// Answers that contradicted a rule's expect and were treated as forged.
         package var contradictions = 0
+        /// The settings say that the provider filters; nil for a nameserver, as `blocks`.
+        package var filters: Bool?
+        /// Blocks of the provider that clients or the cache got.
+        package var blocks: Int?
         /// Credibility of the provider's answers, from 0 to 1; 1 until a forgery is recorded.
         package var trust = 1.0
         /// The latency; 0 before the first measurement.
@@ -163,7 +167,7 @@ extension StatsReport {
 
         package enum CodingKeys: String, CodingKey {
             case name, dialect, state, share, success, requests, names, failures, results, divergences,
-                contradictions, trust, durations, connections, addresses, shadow, billed
+                contradictions, filters, blocks, trust, durations, connections, addresses, shadow, billed
             case retrySeconds = "retry_s"
             case latencyMilliseconds = "latency_ms"
             case clockOffsetMilliseconds = "clock_offset_ms"

@@ -55,6 +55,7 @@ extension StatsReport.Provider {
             "provider_failures", "Failures of a provider, for all or some of the names in a request, by kind.",
             by: "kind"
         ) { $0.failures },
+        .counter("provider_blocks", "Answers of a provider that blocked their name.") { $0.blocks },
         .histogram("provider_duration_seconds", "Time from a request to a provider to its usable reply.") {
             $0.measuredDurations
         },

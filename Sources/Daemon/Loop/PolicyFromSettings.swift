@@ -10,14 +10,15 @@ import Upstreams
 
 extension Partition {
     /// Derives the cache key of a network. It also depends on the client subnets and the parameters configured for
-    /// providers, because their answers do. Stable across restarts.
+    /// providers, because their answers do, and on which ones filter: what the others answered before would undo the
+    /// filter. Stable across restarts.
     ///
     /// - Parameter network: nil if the settings disable network watching.
     init(_ network: NetworkID?, _ providers: [Settings.Provider]) {
         let told =
             providers.compactMap { provider in
                 provider.clientSubnet.map { "\(provider.name) \($0)" }
-            } + providers.flatMap(\.toldParameters)
+            } + providers.flatMap(\.toldParameters) + providers.filter(\.filters).map { "\($0.name) filters" }
         // FNV-1a (Fowler, Noll, Vo) distributes well. Deliberate collisions are no concern: only the operator sets the
         // input.
         let digest = told.sorted().joined(separator: "\n").utf8.reduce(UInt32(0x811C_9DC5)) { digest, byte in
@@ -78,6 +79,7 @@ extension Policy {
         probes.isEnabled = settings.probe.enabled
         probes.ports = settings.probe.ports
         standsIn = settings.systemResolver.standsIn
+        blockedAnswer = settings.blockedAnswer
         order = settings.systemResolver.order
         accounts = AccountTable(providers.map(\.ownNames))
         onlyListed = settings.onlyListed

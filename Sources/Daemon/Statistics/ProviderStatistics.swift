@@ -4,6 +4,7 @@ import Control
 import DNSWire
 import LinuxIO
 import Resolver
+import Settings
 import Upstreams
 
 extension Statistics {
@@ -14,6 +15,7 @@ extension Statistics {
         var line = resolving.upstreams.report(of: provider, state: state.rawValue)
         line.divergences = evidence.divergences(of: .provider(provider.id))
         line.contradictions = Int(resolving.resolver.contradictions(of: .provider(provider.id)))
+        (line.filters, line.blocks) = (provider.settings.filters, Int(resolving.resolver.blocks(by: provider.id)))
         let estimate = resolving.resolver.estimate(of: .provider(provider.id), now: now)
         line.retrySeconds = estimate?.retryAt.map { max(0, Int(now.duration(to: $0).wholeSeconds)) }
         if let estimate { line.trust = estimate.credibility }

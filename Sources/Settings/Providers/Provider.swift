@@ -80,6 +80,8 @@ extension Settings {
         package var method = Method.get
         /// The provider, doh over https, validates (DNSSEC), and clients get its AD bit.
         package var trustAD = false
+        /// The provider blocks names by the operator's choice: its word is final.
+        package var filters = false
         /// Bounds all queries to the provider, refreshes included; 1 to 10,000. Nil: no bound for client queries.
         package var budgetPerSecond: Int?
         package var whenUsedUp = WhenUsedUp.next
@@ -119,7 +121,7 @@ extension Settings {
         package var endpoint: Self {
             var endpoint = self
             (endpoint.names, endpoint.namesFile, endpoint.exclusive, endpoint.viewsOnly) = ([], nil, false, false)
-            endpoint.whenUsedUp = .next
+            (endpoint.whenUsedUp, endpoint.filters) = (.next, false)
             (endpoint.quota, endpoint.hedge, endpoint.clientSubnetOfView) = (nil, nil, [:])
             return endpoint
         }

@@ -52,6 +52,7 @@ extension Settings.Provider: KeyedElement {
         Key("proxy-key-file", \.proxyKeyFile, Format.keyFile.orEmpty()),
         Key("method", \.method, .choice),
         Key("trust-ad", \.trustAD, Format.truth.leavingOut(false)),
+        Key("filters", \.filters, Format.truth.leavingOut(false)),
         Key("budget", \.budgetPerSecond, Format.rate(budgets).optional),
         Key("shadow", \.shadow, Format.number(shares).optional),
         Key("names", \.names, Format.ownName.list(of: "names", 0...maxNames).leavingOut([])),

@@ -71,9 +71,19 @@ extension Settings.Provider {
 
         /// - Parameter id: the id of the profile; empty without one.
         package func provider(id: String) -> Settings.Provider {
-            Settings.Provider(
+            var provider = Settings.Provider(
                 name: name, dialect: dialect, url: .init(host: .name(host), path: path + id),
                 addresses: addresses.compactMap { Address($0) })
+            provider.filters = blocks
+            return provider
+        }
+
+        /// The operator may choose the provider for the names that it blocks.
+        package var blocks: Bool {
+            switch filtering {
+            case .nothing, .chineseRules: false
+            case .malware, .malwareAndAds, .malwareAdsAndAdultSites, .profile: true
+            }
         }
     }
 }

@@ -108,7 +108,7 @@ package final class Provider {
             parallelRequests: HTTPEndpoint.expectedParallelRequests(settings.url.isSecure ? .https : .http),
             budgetPerSecond: settings.budgetPerSecond ?? Provider.refreshesPerSecond,
             questionsPerSecond: settings.budgetPerSecond, whenUsedUp: settings.whenUsedUp,
-            shadowShare: settings.shadow,
+            shadowShare: settings.shadow, filters: settings.filters,
             verifies: settings.url.isSecure, hasOwnNames: settings.hasOwnNames || settings.viewsOnly,
             carriesAliases: dialect.carriesAliases, carriesDNSSEC: dialect.carriesDNSSEC,
             isBilled: settings.isBilled, mayHedge: settings.hedge ?? !settings.isBilled, timeout: settings.timeout)

@@ -97,6 +97,7 @@ struct ChosenProvider: Equatable, Sendable {
     private init(word: String, provider: Settings.Provider, company: String, description: LocalizedText, blocks: Bool?)
     {
         (self.word, self.provider) = (word, provider)
+        self.provider.filters = blocks ?? false
         (self.company, self.description, self.blocks) = (company, description, blocks)
     }
 
@@ -256,14 +257,6 @@ extension DNSStamp.StampProtocol {
 extension Settings.Provider.Preset {
     /// The name for `--providers`, with a mark for the id.
     var choice: String { needsID ? "\(name):\(ChosenProvider.idMark)" : name }
-
-    /// The operator may choose the provider for the names that it blocks.
-    var blocks: Bool {
-        switch filtering {
-        case .nothing, .chineseRules: false
-        case .malware, .malwareAndAds, .malwareAdsAndAdultSites, .profile: true
-        }
-    }
 
     /// What the operator weighs: who sees the names, what is filtered, and whether the client's network is told.
     var words: LocalizedText {

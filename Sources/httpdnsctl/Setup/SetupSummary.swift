@@ -23,7 +23,7 @@ struct SetupSummary {
         let blocks = (answers.providers ?? []).map(\.blocks)
         if blocks.contains(true), blocks.contains(false) || answers.service != nil {
             let note: LocalizedText =
-                "what one provider blocks, others resolve: choose only those that block, or none of them"
+                "others resolve blocked names while no provider that blocks is reachable: choose only those that block"
             rows.append(["note", note])
         }
         if let service = answers.service {

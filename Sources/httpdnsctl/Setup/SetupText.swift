@@ -76,6 +76,7 @@ extension SetupAnswers {
         let provider = chosen.provider
         var addresses = "addresses = \(array(provider.addresses))\n"
         if case .address(let host) = provider.url.host, provider.addresses == [host] { addresses = "" }
+        if provider.filters { addresses += "filters = true\n" }
         return """
             # \(chosen.description.english)
             [[provider]]

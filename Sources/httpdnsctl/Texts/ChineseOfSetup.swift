@@ -108,8 +108,8 @@ let chineseOfSetup = """
     最后使用
     the network's nameservers
     本网络的域名服务器
-    what one provider blocks, others resolve: choose only those that block, or none of them
-    某个服务商屏蔽的域名，其他的仍会解析：应全部选择有屏蔽功能的，或者全都不选
+    others resolve blocked names while no provider that blocks is reachable: choose only those that block
+    有屏蔽功能的服务商都无法访问时，其他的会解析被屏蔽的域名：应只选择有屏蔽功能的
     account
     账号
     id %1

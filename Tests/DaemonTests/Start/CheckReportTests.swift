@@ -75,6 +75,36 @@ struct CheckReportTests {
         #expect(try warnings("") == [])
     }
 
+    @Test("ways around a provider that blocks names are warned of")
+    func waysAroundFilters() throws {
+        func warnings(_ text: String) throws -> [String] {
+            let settings = try Settings.parse(bytes: Array(text.utf8), file: "f")
+            return CheckReport(settings, try settings.providers.map { try ProviderAccount($0) }, file: "f").warnings
+        }
+        let filter = provider("doh", "https://192.0.2.1/", "filters = true")
+        let other = provider("doh", "https://192.0.2.2/").replacing("\"a\"", with: "\"b\"")
+        #expect(try warnings(filter) == [] && warnings(other) == [])
+        #expect(
+            try warnings(filter + other) == [
+                "f: warning: filters = true for \"a\" and not for \"b\": the others are asked only if no filter can "
+                    + "be reached, and then nothing is blocked; remove them, or use a [[view]]"
+            ])
+        #expect(try warnings(filter + other + "names = [\"own.example\"]\n") == [])
+        #expect(
+            try warnings(filter + "[system-resolver]\norder = \"system-first\"\n") == [
+                "f: warning: system-resolver.order = \"system-first\" asks nameservers that block nothing before a"
+            ])
+        #expect(
+            try warnings(provider("doh", "https://dns.quad9.net/dns-query")) == [
+                "f: warning: provider \"a\" is known to block names: write filters = true, or other sources may "
+                    + "overrule it"
+            ])
+        #expect(
+            try warnings(provider("dnspod", "http://127.0.0.1/d", "filters = true") + other).last
+                == "f: warning: no provider with filters = true serves AAAA queries: others resolve blocked names by "
+                + "this family")
+    }
+
     @Test("without a file the defaults are named")
     func noFile() {
         #expect(CheckReport(.defaults, file: nil).text == "no file: built-in defaults\n")

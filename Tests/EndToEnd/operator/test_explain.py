@@ -158,7 +158,8 @@ class Situations(Explaining):
             server, "mixed.lab.example")
         none = dig(server, "rebind.lab.example", "A")
         self.assertEqual(([], False), (none.answer, dig(server, "+noedns", "rebind.lab.example", "A").has_opt))
-        self.assertSaid(["answered json, N ago, in N, N: .*10.0.0.1 removed \\(private\\)"], server, "rebind.lab.example")
+        self.assertSaid(
+            ["answered json, N ago, in N, N: .*10.0.0.1 blocked by the provider"], server, "rebind.lab.example")
 
     def test_a_rule_gives_its_own_addresses(self):
         provider = self.lab()

@@ -27,7 +27,7 @@ HEADINGS = {
     "IN A CONTAINER": "在容器中", "LIMITS": "限制", "SIGNALS": "信号", "EXIT STATUS": "退出状态",
     "ENVIRONMENT": "环境变量", "FILES": "文件", "SEE ALSO": "另请参阅", "KEYS": "设置项",
     "At the top of the file": "文件顶部", "EXPECTED ANSWERS": "预期应答", "LISTS OF NAMES": "域名列表",
-    "ANSWERS OF RULES": "规则的应答", "LOCAL NAMES": "本地域名", "NAMES OF AN ACCOUNT": "账号的域名",
+    "ANSWERS OF RULES": "规则的应答", "BLOCKED NAMES": "被屏蔽的域名", "LOCAL NAMES": "本地域名", "NAMES OF AN ACCOUNT": "账号的域名",
     "NAMES OF A NAMESERVER": "域名服务器的域名", "NAMES OF A LINK": "链路的域名", "VIEWS": "视图",
     "ADDRESS FAMILIES": "地址族",
 }

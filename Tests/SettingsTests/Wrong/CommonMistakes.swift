@@ -44,7 +44,7 @@ let commonMistakes: [Case] = [
         #"[[providers]]\#nname = "a""#,
         #"""
         f:1:1: unknown key "providers" at the top; did you mean "provider"? allowed: only-listed, direct-only, \#
-        local-zone, hosts-directory, lease-files, server, provider, \#
+        local-zone, hosts-directory, lease-files, blocked-answer, server, provider, \#
         system-resolver, cache, prefetch, stale, probe, network, fleet, control, log, notify, nameserver, \#
         view, rule
         """#),
@@ -105,7 +105,7 @@ let commonMistakes: [Case] = [
         #"listen = ["127.0.0.1:53"]"#,
         #"""
         f:1:1: unknown key "listen" at the top; it belongs under [server]; allowed: only-listed, direct-only, \#
-        local-zone, hosts-directory, lease-files, server, provider, \#
+        local-zone, hosts-directory, lease-files, blocked-answer, server, provider, \#
         system-resolver, cache, prefetch, stale, probe, network, fleet, control, log, notify, nameserver, \#
         view, rule
         """#),

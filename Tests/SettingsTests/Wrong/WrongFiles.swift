@@ -22,7 +22,7 @@ let wrongSections: [Case] = [
         #"""
         f:1:1: unknown key "sever" at the top; did you mean "server"? allowed: only-listed, \#
         direct-only, \#
-        local-zone, hosts-directory, lease-files, server, provider, \#
+        local-zone, hosts-directory, lease-files, blocked-answer, server, provider, \#
         system-resolver, cache, prefetch, stale, probe, network, fleet, control, log, \#
         notify, nameserver, view, rule
         """#),
@@ -58,7 +58,7 @@ let wrongSections: [Case] = [
         #"""
         f:1:1: unknown key at the top; its name is not shown, because it may be a secret; allowed: only-listed, \#
         direct-only, \#
-        local-zone, hosts-directory, lease-files, server, provider, \#
+        local-zone, hosts-directory, lease-files, blocked-answer, server, provider, \#
         system-resolver, cache, prefetch, stale, probe, network, fleet, control, log, notify, \#
         nameserver, view, rule
         """#),
@@ -369,14 +369,14 @@ let wrongProviders: [Case] = [
         dialect, url, addresses, sni, verify-name, host, \#
         ca-file, account, access-key, key-file, cipher, cipher-key-file, expiring, region, \#
         service-nodes, query, tags, app-id, client-subnet, client-subnet-form, proxy, proxy-key-file, method, \#
-        trust-ad, budget, shadow, names, names-file, exclusive, views-only, quota, when-used-up, hedge, \#
+        trust-ad, filters, budget, shadow, names, names-file, exclusive, views-only, quota, when-used-up, hedge, \#
         timeout, idle, connection-requests, template
         """#,
         #"""
         f:6:1: unknown key "acount" in [[provider]]; did you mean "account"? allowed: name, dialect, \#
         url, addresses, sni, verify-name, host, ca-file, account, access-key, key-file, cipher, \#
         cipher-key-file, expiring, region, service-nodes, query, tags, app-id, client-subnet, client-subnet-form, \#
-        proxy, proxy-key-file, method, trust-ad, budget, shadow, names, names-file, exclusive, views-only, \#
+        proxy, proxy-key-file, method, trust-ad, filters, budget, shadow, names, names-file, exclusive, views-only, \#
         quota, when-used-up, hedge, timeout, idle, connection-requests, template
         """#),
 ]

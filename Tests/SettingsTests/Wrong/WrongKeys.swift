@@ -15,6 +15,7 @@ private let text = "0 to 2000 printable ASCII characters"
 
 let wrongKeys: [Mistake] = [
     ("only-listed = \"yes\"", 15, "only-listed: found \"yes\"; allowed: true or false; write true"),
+    ("blocked-answer = \"0\"", 18, "blocked-answer: found \"0\"; allowed: \"nxdomain\", \"nodata\", \"0.0.0.0\""),
     ("direct-only = 1", 15, "direct-only: found 1; allowed: true or false"),
     (
         "local-zone = 7", 14,
@@ -112,6 +113,7 @@ let wrongKeys: [Mistake] = [
     ),
     ("proxy-key-file = \"a:b\"", 18, "provider.proxy-key-file: found \(hidden); allowed: \(file)"),
     ("trust-ad = \"yes\"", 12, "provider.trust-ad: found \"yes\"; allowed: true or false; write true"),
+    ("filters = \"no\"", 11, "provider.filters: found \"no\"; allowed: true or false; write false"),
     ("views-only = 1", 14, "provider.views-only: found 1; allowed: true or false"),
     ("method = \"get\"", 10, "provider.method: found \"get\"; allowed: \"GET\", \"POST\""),
     (
