@@ -224,6 +224,7 @@ struct Day: ~Copyable {
         case .withdraw(let question, let source):
             if let sourceClass = source.sourceClass { answers.remove(question, sourceClass) }
         case .portal: throw account.broken("\(action) without a portal")
+        case .doubt: break
         case .rearrange, .remove, .awaitAsk, .probe, .probeNews, .forged, .contradicted:
             throw account.broken("\(action) without probes")
         case .reply(let waiter, let answer, _):

@@ -53,6 +53,16 @@ package struct ExtendedError: Hashable, Sendable {
     package var ofCacheOnly: ExtendedError {
         ExtendedError(code: code, text: "expired; with RD=0 no upstream is asked")
     }
+    /// "Stale Answer" (3): an upstream denies the answer, and a certificate confirms it.
+    package static func lastKnownGood(because reason: StaticString) -> ExtendedError {
+        ExtendedError(code: staleAnswer.code, text: "\(lastKnownGoodText): \(reason)")
+    }
+
+    package var tellsLastKnownGood: Bool {
+        code == ExtendedError.staleAnswer.code && text.hasPrefix(ExtendedError.lastKnownGoodText)
+    }
+
+    private static let lastKnownGoodText = "last known good answer"
     /// RFC 8914 sections 4.16 to 4.18: a rule answers in place of the name's own servers. "Blocked" (15): the operator
     /// of this resolver wants it. "Censored" (16): others require it. "Filtered" (17): the client's own operator
     /// requested it.
@@ -97,6 +107,9 @@ package struct ExtendedError: Hashable, Sendable {
 
     /// Whether the error concerns the name: DNSSEC validation failed (6 to 12), or a filter blocks the name (15 to 18).
     package var isAboutName: Bool { 6...12 ~= code || 15...18 ~= code }
+
+    /// Whether an upstream's filter tells that it blocks the name (RFC 8914 sections 4.16 to 4.19).
+    package var tellsBlock: Bool { 15...18 ~= code && self != .filteredAddresses }
 
     /// "Other Error" (0): holds the upstream's response code if the upstream sent no extended error.
     package static func upstreamReplied(_ code: ResponseCode) -> ExtendedError {

@@ -314,6 +314,7 @@ struct ExplainPhrases {
         case .unresponsive: "because no provider is responding"
         case .failure: "because every upstream failed"
         case .recheck: "because every upstream failed recently"
+        case .denied: "because an upstream denies it and no other one answered in time"
         case .cacheOnly: "because the query asks for the cache only"
         case .otherNetwork: "because every upstream failed; the answer is from another network"
         }

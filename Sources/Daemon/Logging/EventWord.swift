@@ -40,6 +40,8 @@ enum EventWord: String, CaseIterable, Sendable {
     case probesOff = "probes-off"
     case divergence
     case contradiction
+    case lastKnownGood = "last-known-good"
+    case lastKnownGoodEnded = "last-known-good-ended"
     case networkLost = "network-lost"
     case networkChanged = "network-changed"
     case networkRecovered = "network-recovered"

@@ -133,6 +133,33 @@ extension LogEvent {
     }
 }
 
+extension LogEvent {
+    /// Clients get a last known good answer that an upstream denies, or do not any more: once per episode.
+    static func doubt(_ news: DoubtNews, nameOfSource: (Source) -> String) -> LogEvent {
+        let (question, doubt): (Question, Doubt)
+        var (text, word) = ("", EventWord.lastKnownGoodEnded)
+        switch news {
+        case .given(let asked, let begun):
+            (question, doubt, word) = (asked, begun, .lastKnownGood)
+            text = "the last known good answer to \(asked) is given: \(nameOfSource(begun.source)) says"
+            text += " \(begun.denial.rawValue), and no other provider has replied"
+        case .believed(let asked, let begun, let end):
+            (question, doubt) = (asked, begun)
+            text = "the last known good answer to \(asked) is not given any more: \(end.rawValue)"
+        case .confirmed(let asked, let begun, let source):
+            (question, doubt) = (asked, begun)
+            text = "the last known good answer to \(asked) is confirmed: \(nameOfSource(source)) has records"
+        }
+        let source = nameOfSource(doubt.source)
+        return LogEvent(
+            .info, word, .change, text,
+            [
+                "name": .text(question.name.description), "type": .text(question.type.description),
+                "source": .text(source), "denial": .text(doubt.denial.rawValue),
+            ])
+    }
+}
+
 // MARK: - networks
 
 extension LogEvent {

@@ -342,6 +342,7 @@ final class ResolvingLoop: TimedPart {
             forgetStored(question, now: now)
             if let sourceClass = source.sourceClass { answers.remove(question, sourceClass) }
         case .portal(let news): heard(news)
+        case .doubt(let news): outbox.put(.log(.doubt(news) { upstreams.name(of: $0) }))
         case .probeNews(let news):
             if case .found(let target, let result) = news { recorder.probed(target, result, now: now) }
             outbox.put(.probe(news))

@@ -267,6 +267,14 @@ package enum Bounds {
     static let freshVerdict: Duration = .seconds(5)
     /// Minimum age of a verdict that is tested because another member of a fleet has found the address forged.
     static let evidencePause: Duration = .seconds(30)
+    /// TTL of a last known good answer: each refresh asks the providers again, so that a deletion is followed soon.
+    static let lastKnownGoodTTLSeconds: UInt32 = 30
+    /// Addresses of a last known good answer probed at a time, at most once per `probePause`. One verified address is
+    /// enough.
+    static let maxProbesOfDoubt = 2
+    /// Time after the begin of a doubt within which a probe must have verified an address of the last known good answer
+    /// again: 300 names of one /24 at `probesPerSecondPerPrefix`.
+    static let doubtedProbeWithin: Duration = .seconds(300)
     /// Minimum interval between lookups at other sources because of a probe's verdict. The second value applies after
     /// all sources answered and none had a better answer.
     static let elsewherePause: Duration = .seconds(60)

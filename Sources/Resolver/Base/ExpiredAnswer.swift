@@ -51,6 +51,8 @@ package enum StaleCause: String, Sendable, CaseIterable {
     case failure
     /// Every upstream failed a short while ago.
     case recheck
+    /// An upstream denied the last known good answer, and a second one had not answered in time.
+    case denied
     /// The client asked for the cache only (RD=0).
     case cacheOnly = "cache-only"
     /// The only answer was an expired one from another network's provider.

@@ -67,6 +67,8 @@ package struct Explanation: Sendable {
     package let failures: [SourceFailure]
     /// The last substitute; nil if the system resolver did not answer in place of a provider, or that is forgotten.
     package let lastSubstitute: LastSubstitute?
+    /// The doubt about denials of the last known good answer; nil: there is none.
+    package let doubt: Doubt?
     package let standsIn: StandInPolicy
     package let order: OrderInForce
     package let probes: ProbeTerms
@@ -105,6 +107,7 @@ extension Resolver {
             limits: policy.limits, stale: policy.stale, answers: state.verification.answers(to: question),
             failures: state.verification.failures(on: question),
             lastSubstitute: state.verification.lastSubstitute(on: question),
+            doubt: state.verification.doubt(about: question),
             standsIn: policy.standsIn, order: state.orderInForce(for: question, policy, now: now),
             probes: policy.probes,
             addresses: state.verification.judged(for: question).filter { judged in

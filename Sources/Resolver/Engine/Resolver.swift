@@ -296,6 +296,10 @@ package struct Resolver {
         }
         let kept = policy.cache.applied(to: answer)
         guard kept.ttlSeconds > 0, policy.treatment(of: question.type) == .ordinary,
+            // A denial of a last known good answer comes from a lookup, which asks a second provider.
+            kept.kind == .records
+                || state.verification.lastKnownGood(
+                    question, against: Denial(kept.kind), within: policy.stale.lastKnownGood, now: now) == nil,
             !state.dns64.isNeeded(for: question, kept),
             state.isFinal(kept, from: .provider(provider))
                 || !state.isUnreachableAnswer(question, kept, from: .provider(provider), policy, now: now)
@@ -556,6 +560,7 @@ package struct Resolver {
         case .forged(let evidence):
             state.recordForged(evidence.mismatched.source, about: evidence.question.name, now: now)
             state.actions.append(.forged(evidence))
+        case .doubt(let news): state.actions.append(.doubt(news))
         case .recordConfirmed(let source, let name): state.recordConfirmed(source, about: name, now: now)
         }
     }
@@ -636,6 +641,8 @@ package struct Resolver {
     package var judgedNames: [Name] { state.verification.names }
 
     package var probeCounts: ProbeCounts { state.verification.counts }
+
+    package var doubtCounts: DoubtCounts { state.verification.doubts }
 
     /// The system resolver's credibility, from 0 to 1; 1 if it never gave a forged answer.
     package func systemCredibility(now: Instant) -> Double { state.systemCredibility.share(now) }

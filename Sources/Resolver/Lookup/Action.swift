@@ -36,6 +36,8 @@ package enum Action: Equatable, Sendable {
     /// Record an answer that contradicts the rule for its name.
     indirect case contradicted(ContradictingAnswer)
     case portal(PortalEvent)
+    /// Clients get a last known good answer although an upstream denies it, or do not any more.
+    indirect case doubt(DoubtNews)
 }
 
 extension LocalReply {

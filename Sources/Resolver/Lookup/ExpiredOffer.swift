@@ -46,6 +46,12 @@ struct ExpiredOffer {
 
     mutating func hold(_ expired: ExpiredAnswer) { answer = expired }
 
+    /// Offers the last known good answer, at the usual time or at this instant if it is earlier.
+    mutating func offer(lastKnownGood: ExpiredAnswer, at instant: Instant) {
+        (answer, cause) = (lastKnownGood, .denied)
+        at = min(at, instant)
+    }
+
     mutating func dropTooOld(_ now: Instant) {
         if let held = answer, held.usableUntil <= now { answer = nil }
     }

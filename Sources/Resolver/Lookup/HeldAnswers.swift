@@ -34,10 +34,20 @@ struct HeldAnswers {
     private(set) var excludedSource: Source?
     /// The cached answer that a refresh renews has records. An ambiguous empty answer must not replace it.
     private(set) var hasGoodAnswer: Bool
+    /// The first negative answer that denies a last known good answer.
+    private(set) var denial: HeldAnswer?
+    /// What was first said against the last known good answer.
+    private(set) var denied: Denial?
+    /// The sources that deny the last known good answer.
+    private(set) var deniers: [Source] = []
+    /// Clients got the last known good answer, which is counted.
+    var isLastKnownGoodGiven = false
 
     init(hasGoodAnswer: Bool) { self.hasGoodAnswer = hasGoodAnswer }
 
-    var isEmpty: Bool { ambiguousEmpty == nil && unreachable == nil }
+    var isEmpty: Bool { ambiguousEmpty == nil && unreachable == nil && denial == nil }
+    /// Two sources deny the last known good answer.
+    var isDenialConfirmed: Bool { deniers.count > 1 }
     /// Another answer may be better than the upstreams'.
     var hasRival: Bool { unreachable != nil || replacedSource != nil }
 
@@ -77,6 +87,19 @@ struct HeldAnswers {
         }
     }
 
+    /// Holds a negative answer that denies the last known good answer.
+    mutating func hold(denial answer: Answer, _ source: Source, now: Instant) {
+        denial = denial ?? HeldAnswer(answer: answer, source: source, at: now)
+    }
+
+    /// Records that an upstream denies the last known good answer.
+    ///
+    /// - Parameter source: a source whose denial counts; nil: it does not count.
+    mutating func denies(_ denied: Denial, by source: Source?) {
+        self.denied = self.denied ?? denied
+        if let source, !deniers.contains(source) { deniers.append(source) }
+    }
+
     mutating func takeExcludedSource() -> Source? { excludedSource.take() }
 
     /// Returns whether the answer is better than the one that caused this lookup, held here or cached.
@@ -110,6 +133,11 @@ struct HeldAnswers {
 }
 
 extension Answer {
+    /// An ambiguous empty answer as "no data"; any other itself.
+    var withoutAmbiguity: Answer {
+        kind == .ambiguousEmpty ? Answer(negative: .noData, ttlSeconds: ttlSeconds).remarked(remark) : self
+    }
+
     /// Returns the answer with its remaining TTL, so that holding it back does not extend its lifetime.
     func aged(since learnedAt: Instant, now: Instant) -> Answer {
         let seconds = UInt32(clamping: learnedAt.duration(to: now).wholeSeconds)

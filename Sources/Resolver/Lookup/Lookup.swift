@@ -418,6 +418,7 @@ final class Lookup {
         } else if isIdle(now) || giveUpAt <= now {
             conclude(now: now, &state)
         } else if !waiters.isEmpty, isExpiredDue(now) || onlyAwaitsTurn && expired.own != nil {
+            if expired.cause == .denied { gaveLastKnownGood(now: now, &state) }
             replyExpired(expired.cause, &state)
         }
     }

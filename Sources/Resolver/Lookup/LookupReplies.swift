@@ -40,18 +40,21 @@ extension Lookup {
         {
             return leadsNowhere(attempt, answer, now: now, &state)
         }
+        if answer.kind != .records, holdsBack(attempt, answer, now: now, &state) { return }
         switch attempt.provider {
         case let provider?:
             // The provider was removed after the request, and the cache may have been replaced.
             if state.ranking[provider] == nil { disableCaching() }
             state.answered(attempt, by: provider, now: now)
-            if answer.kind == .ambiguousEmpty {
+            if answer.kind == .ambiguousEmpty, !held.isDenialConfirmed {
                 held.hold(ambiguousEmpty: answer, attempt.source, now: now)
                 let isBilled = state.ranking[provider]?.traits.isBilled == true
                 failures.ended(provider, .isEmpty(mayBeUnregistered: isBilled))
                 providers.makeNextDue(now)
             } else {
-                finish(with: limited(answer, of: provider, state.ranking), from: attempt.source, now: now, &state)
+                finish(
+                    with: limited(answer.withoutAmbiguity, of: provider, state.ranking), from: attempt.source,
+                    now: now, &state)
             }
         case nil where isSystemName:
             finish(with: policy.cache.applied(to: answer), from: .system, now: now, &state)
@@ -68,7 +71,8 @@ extension Lookup {
         if state.isFinal(answer, from: .provider(provider)) {
             return finishFinally(with: answer, by: provider, now: now, &state)
         }
-        guard !state.isUnreachableAnswer(question, answer, from: .provider(provider), policy, now: now),
+        guard answer.kind == .records || lastKnownGood(against: Denial(answer.kind), state, now: now) == nil,
+            !state.isUnreachableAnswer(question, answer, from: .provider(provider), policy, now: now),
             held.mayBeReplaced(by: answer, to: question, .provider(provider), state.verification)
         else { return }
         finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &state)
@@ -103,6 +107,7 @@ extension Lookup {
     func leadsNowhere(
         _ attempt: Attempt, _ answer: Answer, now: Instant, _ state: inout ResolverState
     ) {
+        if isJudge(attempt.source) { denies(answer, from: attempt.source, now: now, &state) }
         var answer = policy.cache.applied(to: answer)
         switch attempt.provider {
         case let provider?:
@@ -334,6 +339,7 @@ extension Lookup {
 
     /// Ends the lookup when no further reply can arrive in time.
     func conclude(now: Instant, _ state: inout ResolverState) {
+        if givesLastKnownGood(now: now, &state) { return }
         if let provider = providerToRepeat(state.ranking, now: now) {
             // The abandoned request closed its connection. The new one has the remaining time.
             providers.countRepeatedRequest()
@@ -345,17 +351,19 @@ extension Lookup {
         if let answer = held.unreachable, answer.source != .system || maySystemAnswer {
             return concludeWithoutBetter(answer, substituteReason, now: now, &state)
         }
+        if let denial = held.denial {
+            return finish(with: denial.aged(now: now), from: denial.source, now: now, &state)
+        }
         // An ambiguous empty answer must not replace a good answer, just as a failure must not.
         let isHeld = held.excludedSource != nil || expired.own.map { !$0.answer.isNegative } ?? held.hasGoodAnswer
         // A portal's resolver gives its own address for every name, so that the filtered answer proves nothing.
         let isSystems = held.ambiguousEmpty?.source == .system
         let isPortals = isSystems && (state.portal.isSuspected || !maySystemAnswer)
         if let found = held.ambiguousEmpty, !isPortals, !isHeld || state.dns64.isOn(for: question) {
-            let empty = Answer(negative: .noData, ttlSeconds: found.answer.ttlSeconds)
             // Limit the TTL first, and then subtract the time for which the answer was held.
-            let answer = policy.cache.applied(to: empty).aged(since: found.at, now: now)
+            let answer = policy.cache.applied(to: found.answer.withoutAmbiguity).aged(since: found.at, now: now)
             return finish(
-                with: answer.remarked(found.answer.remark), from: found.source, substituteReason: substituteReason,
+                with: answer, from: found.source, substituteReason: substituteReason,
                 now: now, &state)
         }
         fail(now: now, &state)
@@ -440,7 +448,7 @@ extension Lookup {
         with answer: Answer, from source: Source, substituteReason: SubstituteReason?, now: Instant,
         _ state: inout ResolverState
     ) {
-        if source.isProvider, answer.kind == .records, !answer.isBlock {
+        if source.isProvider, answer.kind == .records, !answer.isBlock, !answer.isLastKnownGood {
             for provider in failures.refusedBy { state.ranking[provider]?.contradicted(now: now) }
         }
         let kept = keep(answer, from: source, substituteReason: substituteReason, now: now, &state)
@@ -483,8 +491,8 @@ extension Lookup {
         }
         state.learned = Learned(
             ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isDoubted,
-            isProviders: source.isProvider, mayHaveAged: mayHaveAged)
-        state.shadows.used(question, answer)
+            isProviders: source.isProvider, mayHaveAged: mayHaveAged || answer.isLastKnownGood)
+        if !answer.isLastKnownGood { state.shadows.used(question, answer) }
         hasLearned = true
         // The cache prefers a provider's answer, even an unreachable one, to the system resolver's.
         if held.replacedSource != nil, source == .system { state.actions.append(.remove(question)) }

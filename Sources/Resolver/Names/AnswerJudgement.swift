@@ -23,6 +23,14 @@ enum AnswerJudgement {
     }
 }
 
+extension Answer {
+    /// The answer is given on although an upstream denies it.
+    var isLastKnownGood: Bool { remark?.tellsLastKnownGood ?? false }
+
+    /// An upstream's answer without a remark that only this resolver may make. Another httpdnsd sends it, too.
+    fileprivate var withoutOwnRemark: Answer { isLastKnownGood ? remarked(nil) : self }
+}
+
 extension NamePolicy {
     /// - Parameters:
     ///   - answer: the upstream's answer before filters and TTL limits.
@@ -40,7 +48,7 @@ extension NamePolicy {
             return .contradicts(contradiction)
         }
         guard !isBlock else { return .blocked(block(of: question, answer.ttlSeconds, answer.remark)) }
-        return withoutPrivateAddresses(answer, of: question.name).map { .usable($0) } ?? .onlyPrivate
+        return withoutPrivateAddresses(answer.withoutOwnRemark, of: question.name).map { .usable($0) } ?? .onlyPrivate
     }
 
     /// Returns the answer for clients if the provider's error reply blocks the name; nil: it does not.
@@ -141,7 +149,4 @@ extension ExtendedError {
 
     /// "Blocked", "Censored" or "Filtered": a filter answers in place of the name's own servers.
     fileprivate var blocksName: Bool { 15...17 ~= code }
-
-    /// The same, or "Prohibited", which in an answer is about the name.
-    var tellsBlock: Bool { 15...18 ~= code && self != .filteredAddresses }
 }

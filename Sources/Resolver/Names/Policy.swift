@@ -205,6 +205,9 @@ package struct StalePolicy: Equatable, Sendable {
     package var clientTimeout: Duration = .milliseconds(1800)
     /// Time after the failure of every upstream during which the expired answer is served at once.
     package var recheck: Duration = .seconds(30)
+    /// Longest time for which a last known good answer is given although an upstream denies it; zero: never. After its
+    /// expiry, an answer is the last known good one for as long.
+    package var lastKnownGood: Duration = .seconds(600)
 
     package init() {}
 }

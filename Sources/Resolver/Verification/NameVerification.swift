@@ -110,6 +110,50 @@ struct NameVerification {
 
     func index(of question: Question) -> Int? { questions.index(of: question) }
 
+    // MARK: last known good answers
+
+    func lastKnownGood(_ question: Question, within window: Duration, now: Instant) -> LastKnownGood? {
+        guard let index = index(of: question) else { return nil }
+        let since = questions[index].doubt?.since
+        let known = [questions[index].kept, questions[index].formerGood].compactMap { $0 }.filter { kept in
+            now < kept.endsAt + window && isKnownGood(kept)
+        }
+        guard let verified = known.first(where: { isVerified($0, since: since, now: now) }) ?? known.first else {
+            return nil
+        }
+        return LastKnownGood(
+            answer: verified.answer, source: verified.source, isVerified: isVerified(verified, since: since, now: now))
+    }
+
+    /// Whether the answer has a verified address, or is a provider's and not refuted.
+    private func isKnownGood(_ kept: VerifiedQuestion.Kept) -> Bool {
+        guard kept.answer.kind == .records else { return false }
+        return kept.source.isProvider && !isDenial(kept.answer) || hasVerified(kept)
+    }
+
+    private func hasVerified(_ kept: VerifiedQuestion.Kept) -> Bool {
+        kept.answer.addresses.contains { judgement(of: $0).verdict == .verified }
+    }
+
+    /// Whether an address is verified. After `Bounds.doubtedProbeWithin` of doubt, the verdict must have been found
+    /// since the doubt began.
+    private func isVerified(_ kept: VerifiedQuestion.Kept, since: Instant?, now: Instant) -> Bool {
+        let oldest = since.flatMap { now - $0 < Bounds.doubtedProbeWithin ? nil : $0 }
+        let checks = kept.answer.addresses.compactMap(known).flatMap(\.checks)
+        return checks.contains { check in
+            guard check.result.verdict == .verified, let probedAt = check.probedAt else { return false }
+            return oldest.map { $0 <= probedAt } ?? true
+        }
+    }
+
+    /// Whether the answer denies that the name has usable addresses. Without a verified address at any time, a probe
+    /// proves nothing: many names have no TLS.
+    func isDenial(_ answer: Answer) -> Bool {
+        answer.kind != .records || wasVerified && !answer.addresses.isEmpty && leadsNowhere(answer.addresses)
+    }
+
+    // MARK: use
+
     /// Returns whether the question is in use or doubtful.
     func isWorthProbing(_ known: VerifiedQuestion) -> Bool { known.isInUse || known.isDoubted || hasMismatched }
 
@@ -165,11 +209,22 @@ struct NameVerification {
         let kept = VerifiedQuestion.Kept(
             answer: held, source: source, endsAt: now + .seconds(Int64(answer.ttlSeconds)),
             handedOut: arranged(question, held))
+        let formerGood = answer.isLastKnownGood ? nil : formerGood(of: question, before: answer)
         change(question, now: now) { known in
+            if !answer.isLastKnownGood { known.formerGood = formerGood }
             known.kept = isAddress || answer.isHeld ? kept : nil
             known.isDoubted = use.isDoubted
             if use.isInUse { known.isRefreshed() }
         }
+    }
+
+    /// Returns the last known good answer that the new answer replaces; nil: there is none, or the new one denies it.
+    private func formerGood(of question: Question, before answer: Answer) -> VerifiedQuestion.Kept? {
+        guard question.type.isAddress, let index = index(of: question), !isDenial(answer) else { return nil }
+        guard let kept = questions[index].kept, kept.answer.addresses != answer.addresses, hasVerified(kept) else {
+            return questions[index].formerGood
+        }
+        return kept
     }
 
     /// Lets the addresses of an answer be judged. Records the answer if it differs from the one that arrived, as an
@@ -212,10 +267,12 @@ struct NameVerification {
         }
     }
 
-    /// Makes every verdict due again after a network change, and allows lookups at all sources.
+    /// Makes every verdict due again after a network change, allows lookups at all sources, and ends all doubts: the
+    /// denials came from the former network.
     mutating func becomesDue() {
         for index in addresses.indices { addresses[index].becomesDue() }
         for index in questions.indices {
+            questions[index].doubt = nil
             questions[index].noneBetterUntil = nil
             questions[index].askedElsewhereAt = nil
         }
@@ -223,7 +280,7 @@ struct NameVerification {
 
     /// Forgets answers that the cache no longer holds.
     mutating func forget(where isLost: (Question) -> Bool) {
-        for index in questions.indices where isLost(questions[index].question) { questions[index].kept = nil }
+        for index in questions.indices where isLost(questions[index].question) { questions[index].isForgotten() }
     }
 
     /// Returns whether a probe is skipped because the name has no TLS. Ports never probed are not skipped.
@@ -321,6 +378,10 @@ struct VerifiedQuestion {
     let question: Question
     var touchedAt: Instant
     var kept: Kept?
+    /// The last verified answer before `kept`, whose addresses differ; nil: there is none.
+    var formerGood: Kept?
+    /// The last known good answer is denied.
+    var doubt: Doubt?
     private var asks: UInt8 = 0
     var isDoubted = false
     var noneBetterUntil: Instant?
@@ -336,6 +397,8 @@ struct VerifiedQuestion {
 
     /// The question was asked at least twice.
     var isInUse: Bool { asks >= 2 }
+
+    mutating func isForgotten() { (kept, formerGood, doubt) = (nil, nil, nil) }
 
     mutating func asked() { asks = min(asks + 1, 2) }
     mutating func isRefreshed() { asks = 2 }

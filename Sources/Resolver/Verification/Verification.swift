@@ -27,6 +27,7 @@ struct Verification {
         case forged(ForgeryEvidence)
         /// The source gave a verified address for the name.
         case recordConfirmed(Source, Name)
+        case doubt(DoubtNews)
     }
 
     var known = NameVerificationTable()
@@ -34,6 +35,7 @@ struct Verification {
     private var random: SeededGenerator
     var consequences: [Consequence] = []
     var tally = ProbeCounts()
+    var doubts = DoubtCounts()
     /// Cached answers that the settings do not let be probed. Not counted in `tally`, as most are: a number is quicker.
     var unprobedAnswers: UInt64 = 0
     var localFault = LocalFault()
@@ -90,7 +92,7 @@ struct Verification {
         isDoubted: Bool, now: Instant
     ) -> Answer {
         guard !answer.isBlock else {
-            forgotten(question)
+            if let number = known.number(of: question) { known.change(number) { $0.forget { $0 == question } } }
             return answer
         }
         let use: NameVerification.Use = (isInUse, isDoubted)
@@ -100,7 +102,7 @@ struct Verification {
             }
             return arranged(question, answer, now: now)
         }
-        known.change(number) { $0.recordStored(question, from: source, now: now) }
+        if !answer.isLastKnownGood { known.change(number) { $0.recordStored(question, from: source, now: now) } }
         conclude(number, now: now)
         if question.type.isAddress {
             // The verdict may have come while the lookup was in flight.
@@ -432,16 +434,37 @@ struct Verification {
         }
         let number = known.enter(question, now: now)
         let isFinal = isFinal(answer, from: source)
+        if use != nil, !answer.isLastKnownGood { endDoubt(question, number, by: answer, from: source, now: now) }
         known.change(number) { name in
             name.touchedAt = now
             name.setTerms(terms)
             // `keep` comes first, so that the previous cached answer makes room for the new addresses.
             if let use { name.keep(question, answer, from: source, for: use, now: now) }
-            guard question.type.isAddress else { return }
+            // The source has not given a last known good answer now.
+            guard question.type.isAddress, !answer.isLastKnownGood else { return }
             name.judge(question, answer, from: source, isFinal: isFinal, now: now)
         }
         if terms.scope == .nothing, plan.waitingCount > 0, !isProbed(question.name) { plan.remove(question.name) }
         return number
+    }
+
+    /// Ends the doubt because an upstream's answer replaces the last known good one in the cache.
+    private mutating func endDoubt(
+        _ question: Question, _ number: Int, by answer: Answer, from source: Source, now: Instant
+    ) {
+        guard let index = known.names[number].questions.index(of: question),
+            let doubt = known.names[number].questions[index].doubt
+        else { return }
+        let name = known.names[number]
+        let good = name.lastKnownGood(question, within: doubt.since.duration(to: doubt.until), now: now)
+        // The other family's known answer is denied by "no such name" alone.
+        let isDenial = name.isDenial(answer) && (good != nil || answer.kind != .noData)
+        known.change(number) { $0.change(index) { $0.doubt = nil } }
+        if isDenial { doubts.believed += 1 }
+        guard doubt.isGiven else { return }
+        let end: DoubtEnd = doubt.until <= now ? .time : good?.isVerified == true ? .secondSource : .unverified
+        consequences.append(
+            .doubt(isDenial ? .believed(question, doubt, end) : .confirmed(question, doubt, by: source)))
     }
 
     /// Returns whether the name may be probed in any view.

@@ -256,7 +256,7 @@ struct ExplainTests {
             default: stand.pass(.milliseconds(Int.random(in: 0..<3000, using: &random)))
             }
         }
-        #expect(stand.replies.count > 40)
+        #expect(stand.replies.count > 30)
     }
 
     @Test("an explanation has no effect on the name, and its text fits a screen")

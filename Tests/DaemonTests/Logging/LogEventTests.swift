@@ -38,13 +38,18 @@ struct LogEventTests {
         .storeFails(path: "a", .full),
         .receiverFails(name: "a", reason: "r"), .receiverWorks(name: "a", after: .seconds(1)),
     ]
+    private static let question = Question(.root, .a)
+    private static let doubt = Doubt(denial: .noData, source: .system, since: .testStart, until: .testStart)
     private static let ofUpstreams: [LogEvent] = [
         .providerDown(name: "a", reason: "r"), .providerUp(name: "a"), .providerBlocked(name: "a", reason: "r"),
         .providersFail([.timeout: 1], hasSystemResolver: true), .providersWork(after: .seconds(1)),
         .providerThrottled(name: "a"), .providerAskedAgain(name: "a"), .providerUnresolved(name: "a", host: "h"),
         .providerResolved(name: "a", host: "h", ["x"]), .requestFailed(provider: "a", reason: "r"), .probesOff("r"),
         .quota(QuotaWarning(provider: "a", questions: 1, quota: "1/day", isUsedUp: true)), .divergence(source: "a"),
-        .contradiction(source: "a", name: .root, "r"), .networkLost, .networkRecovered(after: .seconds(1)),
+        .contradiction(source: "a", name: .root, "r"), .doubt(.given(question, doubt)) { _ in "a" },
+        .doubt(.believed(question, doubt, .time)) { _ in "a" },
+        .doubt(.confirmed(question, doubt, by: .system)) { _ in "a" }, .networkLost,
+        .networkRecovered(after: .seconds(1)),
         .networkChanged(id: "1", words: "w", cause: .wake), .portal(.suspected), .portal(.redirects(.root)),
         .portal(.ended(.verified)), .nameserver(.down(name: "a", reason: "r")), .nameserver(.up(name: "a")),
         .nameserver(.loops("a")), .nameserver(.askedAgain("a")), .nameserver(.silent("a")),

@@ -205,7 +205,7 @@ final class ExplainStand {
             replies.append("\(answer.addresses.map(\.description).joined(separator: " ")) from \(name(of: source))")
         case .replyExpired(_, _, let cause): replies.append("expired, \(cause.rawValue)")
         case .fail(_, let reason, _): replies.append("SERVFAIL \(reason.code)")
-        case .probeNews, .forged, .contradicted, .portal: break
+        case .probeNews, .forged, .contradicted, .portal, .doubt: break
         }
     }
 }

@@ -92,7 +92,7 @@ struct SlowProviderTests {
             case .reply(let waiter, _, _): replied(waiter)
             case .replyExpired(let waiter, _, _), .fail(let waiter, _, _): replied(waiter)
             case .shadow, .rearrange, .awaitAsk, .remove, .withdraw, .probe, .probeNews, .forged, .contradicted,
-                .portal:
+                .portal, .doubt:
                 break
             }
         }

@@ -244,7 +244,7 @@ struct AccountDay {
             cache.rearrange(question, answer, isSystems: source == .system)
         case .remove(let question): cache.remove(question)
         case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
-        case .reply, .replyExpired, .fail, .awaitAsk, .probe, .probeNews, .forged, .contradicted, .portal: break
+        case .reply, .replyExpired, .fail, .awaitAsk, .probe, .probeNews, .forged, .contradicted, .portal, .doubt: break
         }
     }
 }

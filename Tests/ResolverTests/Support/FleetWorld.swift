@@ -386,7 +386,7 @@ struct FleetWorld {
         case .remove(let question): member.cache.forget(question)
         case .withdraw(let question, let source): member.cache.withdraw(question, isSystems: source == .system)
         case .awaitAsk(let question, let source): member.cache.awaitHit(question, isSystems: source == .system)
-        case .probe, .probeNews, .forged, .contradicted, .portal: break
+        case .probe, .probeNews, .forged, .contradicted, .portal, .doubt: break
         }
     }
 

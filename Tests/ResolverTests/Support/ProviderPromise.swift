@@ -310,7 +310,7 @@ struct ProviderPromise {
             cache.rearrange(question, answer, isSystems: source == .system)
         case .remove(let question): cache.remove(question)
         case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
-        case .awaitAsk, .probe, .probeNews, .forged, .contradicted, .portal: break
+        case .awaitAsk, .probe, .probeNews, .forged, .contradicted, .portal, .doubt: break
         }
     }
 

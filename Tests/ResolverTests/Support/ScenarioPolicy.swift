@@ -101,12 +101,13 @@ struct ScenarioPolicy {
 
     private mutating func changeStale(_ line: inout ScenarioLine) throws {
         repeat {
-            switch try line.word("max-age, answer-ttl, client-timeout or recheck") {
+            switch try line.word("a setting of [stale]") {
             case "max-age": policy.stale.maxAgeSeconds = try seconds(&line)
             case "answer-ttl": policy.stale.answerTTLSeconds = try seconds(&line)
             case "client-timeout": policy.stale.clientTimeout = try line.duration()
             case "recheck": policy.stale.recheck = try line.duration()
-            case let word: throw line.error("\"\(word)\" instead of max-age, answer-ttl, client-timeout or recheck")
+            case "last-known-good": policy.stale.lastKnownGood = try line.duration()
+            case let word: throw line.error("\"\(word)\" instead of a setting of [stale]")
             }
         } while !line.isAtEnd
     }

@@ -388,6 +388,7 @@ struct ScenarioRun {
         case .withdraw(let question, let source):
             cache.withdraw(question, isSystems: source == .system)
             happened.append((.withdraw(question, from: vocabulary.name(source)), now))
+        case .doubt(let news): happened.append((.doubt(news.word), now))
         case .portal(let news):
             cache.forget(behind: news)
             happened.append((.portal(news), now))

@@ -25,6 +25,7 @@ struct ScenarioVocabulary {
         case remove(Question)
         case withdraw(Question, from: String)
         case portal(PortalEvent)
+        case doubt(String)
         case awaitAsk(Question, from: String)
         case probe(ProbeTarget)
         case refuse(Address, ProbeRefusal)
@@ -198,6 +199,7 @@ struct ScenarioVocabulary {
         case "remove": return .remove(try meantQuestion(&line))
         case "withdraw": return .withdraw(try meantQuestion(&line), from: try sourceName(&line))
         case "portal": return .portal(try portalNews(&line))
+        case "doubt": return .doubt(try line.word("given, believed or confirmed"))
         case "await": return .awaitAsk(try meantQuestion(&line), from: try sourceName(&line))
         case "probe": return .probe(try target(&line))
         case "refuse":
@@ -420,6 +422,7 @@ extension ScenarioVocabulary.Expectation: CustomStringConvertible {
         case .remove(let question): "remove for \(question)"
         case .withdraw(let question, let source): "withdraw for \(question) from \(source)"
         case .portal(let news): "portal \(news)"
+        case .doubt(let news): "doubt \(news)"
         case .awaitAsk(let question, let source): "await for \(question) from \(source)"
         case .probe(let target): "probe \(target.address) for \(target.name)"
         case .refuse(let address, let reason): "refuse \(address) \(reason.rawValue)"

@@ -110,7 +110,7 @@ struct SystemFirstWorld {
         case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
         case .awaitAsk(let question, let source): cache.awaitHit(question, isSystems: source == .system)
         case .probe(let id, let target): probe(id, target)
-        case .probeNews, .forged, .contradicted, .portal: break
+        case .probeNews, .forged, .contradicted, .portal, .doubt: break
         }
     }
 

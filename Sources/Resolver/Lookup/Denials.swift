@@ -1,0 +1,121 @@
+// What a lookup does with an upstream's answer that denies the last known good one. It asks the next provider. If that
+// one denies the answer too, the lookup believes both. If only one source denies it, the answer is given on while its
+// addresses show a valid certificate, for `StalePolicy.lastKnownGood` at most; without a certificate the denial counts.
+//
+// The system resolver in the providers' place is no judge: it neither confirms a denial nor ends a certificate's word.
+
+import DNSWire
+
+extension Lookup {
+    /// Holds back a negative answer that denies the last known good one.
+    ///
+    /// - Returns: false if the answer is treated as any other.
+    func holdsBack(_ attempt: Attempt, _ answer: Answer, now: Instant, _ state: inout ResolverState) -> Bool {
+        guard denies(answer, from: attempt.source, now: now, &state), !isDenialBelieved(state),
+            answer.kind != .ambiguousEmpty
+        else { return false }
+        // The system resolver's denial never replaces a provider's records.
+        if attempt.provider != nil || isSystemName {
+            held.hold(denial: policy.cache.applied(to: answer), attempt.source, now: now)
+        }
+        guard let provider = attempt.provider else {
+            systemFailed(now: now)
+            return true
+        }
+        state.answered(attempt, by: provider, now: now)
+        failures.ended(provider, .isAboutName)
+        providers.makeNextDue(now)
+        return true
+    }
+
+    /// Records whether the answer denies the last known good one, which clients then get if the next provider is late.
+    @discardableResult
+    func denies(_ answer: Answer, from source: Source, now: Instant, _ state: inout ResolverState) -> Bool {
+        let denial = Denial(answer.kind)
+        // Addresses that fail verification deny a verified answer only: many names have no TLS.
+        guard mayDeny(answer, state), let good = lastKnownGood(against: denial, state, now: now),
+            denial != .disproved || good.isVerified, isJudge(source) || good.isVerified && !isProvidersCached
+        else { return false }
+        held.denies(denial, by: isJudge(source) ? source : nil)
+        guard !isDenialBelieved(state) else { return true }
+        doubt(denial, by: source, now: now, &state)
+        let offer = state.verification.arranged(question, given(good, against: denial), now: now)
+        let rendered = RenderedAnswer(offer, to: question).withEveryTTL(Bounds.lastKnownGoodTTLSeconds)
+        expired.offer(
+            lastKnownGood: ExpiredAnswer(
+                answer: rendered, extendedError: denial.extendedError, usableUntil: now + policy.stale.lastKnownGood,
+                sourceRank: good.source.isProvider ? .provider : .system),
+            at: isJudge(source) ? nextIsLateAt(state.ranking, now: now) : max(now, holdUntil))
+        return true
+    }
+
+    /// Gives the last known good answer because only one source denies it.
+    ///
+    /// - Returns: false if there is none, if no address shows a valid certificate, or if the denial is believed.
+    func givesLastKnownGood(now: Instant, _ state: inout ResolverState) -> Bool {
+        let replaced = held.replacedSource.flatMap { isJudge($0) ? $0 : nil }
+        guard let denial = held.denied ?? (replaced == nil ? nil : .disproved), mayDoubt(state),
+            let good = lastKnownGood(against: denial, state, now: now), good.isVerified
+        else { return false }
+        if let replaced { held.denies(.disproved, by: replaced) }
+        guard !isDenialBelieved(state) else { return false }
+        doubt(denial, by: held.deniers.first ?? .system, now: now, &state)
+        gaveLastKnownGood(now: now, &state)
+        finish(with: given(good, against: denial), from: good.source, now: now, &state)
+        return true
+    }
+
+    /// Counts the last known good answer once for the lookup.
+    func gaveLastKnownGood(now: Instant, _ state: inout ResolverState) {
+        guard !held.isLastKnownGoodGiven else { return }
+        held.isLastKnownGoodGiven = true
+        state.verification.gaveLastKnownGood(question, within: policy.stale.lastKnownGood, now: now)
+    }
+
+    /// Whether two sources deny the last known good answer. Behind a captive portal none is believed.
+    private func isDenialBelieved(_ state: ResolverState) -> Bool {
+        held.isDenialConfirmed && !state.portal.isSuspected
+    }
+
+    /// Whether the answer may be a mistake or a lie about a last known good answer.
+    private func mayDeny(_ answer: Answer, _ state: ResolverState) -> Bool {
+        mayDoubt(state) && !answer.isFinal
+    }
+
+    /// Whether the settings and the network allow doubts. With DNS64, "no data" leads to synthesised addresses.
+    private func mayDoubt(_ state: ResolverState) -> Bool {
+        policy.stale.lastKnownGood > .zero && policy.cache.maxTTLSeconds > 0 && !upstreams.areFinal && mayCache
+            && state.isStable && !state.dns64.isOn(for: question)
+    }
+
+    /// Whether the source's answers have rank 1, so that they count as denials.
+    func isJudge(_ source: Source) -> Bool {
+        source.isProvider || source == .system && (isSystemName || isSystemFirst)
+    }
+
+    func lastKnownGood(against denial: Denial, _ state: ResolverState, now: Instant) -> LastKnownGood? {
+        state.verification.lastKnownGood(question, against: denial, within: policy.stale.lastKnownGood, now: now)
+    }
+
+    private func given(_ good: LastKnownGood, against denial: Denial) -> Answer {
+        good.answer.mapTTLs { _ in Bounds.lastKnownGoodTTLSeconds }.remarked(denial.extendedError)
+    }
+
+    private func doubt(_ denial: Denial, by source: Source, now: Instant, _ state: inout ResolverState) {
+        // A portal's denials are not counted, and its probes tell nothing.
+        guard !state.portal.isSuspected else { return }
+        state.verification.doubted(question, denial, by: source, within: policy.stale.lastKnownGood, now: now)
+    }
+
+    /// When the provider that is asked next, or the last one in flight, is late.
+    private func nextIsLateAt(_ ranking: UpstreamRanking, now: Instant) -> Instant {
+        if let next = providers.next { return now + ranking.hedgeDelay(next) }
+        let late = running.compactMap { attempt in attempt.provider.map { attempt.startedAt + ranking.hedgeDelay($0) } }
+        return max(now, late.max() ?? now)
+    }
+}
+
+extension Answer {
+    /// The answer is no mistake: signatures or a trusted upstream prove it, or a filter says that it blocks the name.
+    fileprivate var isFinal: Bool { isSigned || isAuthentic || remark?.tellsBlock ?? false }
+}
