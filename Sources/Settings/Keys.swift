@@ -149,12 +149,15 @@ extension Settings.Stale: KeyedTable {
     private static let timeouts = Duration.zero...Duration.seconds(4)
     /// The bounds of `recheck`. RFC 8767 section 5 advises 30 s.
     private static let pauses = Duration.seconds(1)...Duration.seconds(3600)
+    /// The bounds of `last-known-good`. A deleted name must not be given for longer than an hour.
+    private static let doubts = Duration.zero...Duration.seconds(3600)
 
     static let keys: [Key<Settings.Stale>] = [
         Key("max-age", \.maxAge, .duration(ages)),
         Key("answer-ttl", \.answerTTL, .wholeSeconds(ttls)),
         Key("client-timeout", \.clientTimeout, .duration(timeouts)),
         Key("recheck", \.recheck, .duration(pauses)),
+        Key("last-known-good", \.lastKnownGood, .duration(doubts)),
     ]
 }
 

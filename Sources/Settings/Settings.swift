@@ -109,6 +109,8 @@ package struct Settings: Equatable, Sendable {
         package var clientTimeout = Duration.milliseconds(1800)
         /// How long the resolver asks no upstream for a name after a failure; 1 s to 1 h.
         package var recheck = Duration.seconds(30)
+        /// How long a verified answer is given on although an upstream denies it; 0 (never) to 1 h.
+        package var lastKnownGood = Duration.seconds(600)
     }
 
     /// TLS handshakes that verify the addresses in answers.

@@ -162,7 +162,7 @@ struct SettingsPageTests {
         "[prefetch] enabled": "false", "[prefetch] names": "[\"x.example\"]",
         "[prefetch] keep": "[\"x.example\"]",
         "[stale] max-age": "\"1h\"", "[stale] answer-ttl": "\"1s\"", "[stale] client-timeout": "\"1s\"",
-        "[stale] recheck": "\"1s\"",
+        "[stale] recheck": "\"1s\"", "[stale] last-known-good": "\"1m\"",
         "[probe] enabled": "false", "[probe] ports": "[853]", "[probe] timeout": "\"1s\"",
         "[probe] ca-file": "\"/c\"", "[probe] http": "true",
         "[network] watch": "false",

@@ -303,6 +303,7 @@ private let oddFile = #"""
     answer-ttl = "90s"
     client-timeout = "1750ms"
     recheck = "1m"
+    last-known-good = "2m"
     [probe]
     enabled = false
     ports = [8443, 443]

@@ -30,6 +30,8 @@ package struct ExplainReport: Report, Codable, Equatable {
     package var failure: Failure?
     /// Why the system resolver answered instead of a provider, most recently.
     package var lastSubstitute: String?
+    /// Who denies the last known good answer, and until when it is given; nil: none does.
+    package var doubt: String?
     /// The state of the refresh; nil if the daemon runs and no demand is recorded.
     package var refresh: String?
     package var next: [String] = []
@@ -68,7 +70,7 @@ package struct ExplainReport: Report, Codable, Equatable {
 
     package enum CodingKeys: String, CodingKey {
         case name, type, partition, portal, route, order, rules, entries, fleet, sources, addresses, probe, expired
-        case failure, refresh, next, lately
+        case failure, doubt, refresh, next, lately
         case ruleSays = "rule_says"
         case ruleOrigins = "rule_origins"
         case lastSubstitute = "stood_in"

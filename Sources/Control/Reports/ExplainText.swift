@@ -47,6 +47,7 @@ extension ExplainReport {
             facts.append(("failure", ["\(failure.reason); not tried again for \(left)"]))
         }
         if let lastSubstitute { facts.append(("stand-in", ["the system resolver answered: \(lastSubstitute)"])) }
+        if let doubt { facts.append(("doubt", [doubt])) }
         if let refresh { facts.append(("refresh", [refresh])) }
         facts.append(("next", next))
         facts.append(("lately", lately.suffix(ExplainReport.maxLately)))

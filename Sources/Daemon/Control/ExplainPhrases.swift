@@ -241,6 +241,18 @@ struct ExplainPhrases {
         return "usable for \(time), if no answer arrives within \(timeout) ms, with TTL \(ttl)"
     }
 
+    /// Who denies the last known good answer, and until when it is given; nil: none does.
+    var doubt: String? {
+        guard let doubt = known.doubt else { return nil }
+        let ago = LineFormat.span(seconds: max(0, Int(doubt.since.duration(to: now).wholeSeconds)))
+        let source = nameOfSource(doubt.source)
+        let said = "\(source) denied the last known good answer \(ago) ago (\(doubt.denial.rawValue))"
+        guard now < doubt.until else { return "\(said); the denial is believed from the next answer on" }
+        let given = doubt.isGiven ? "it is given" : "no client needed it yet"
+        return "\(said); \(given), for \(span(until: doubt.until)) more at most, while an address shows a valid "
+            + "certificate and no second upstream denies it"
+    }
+
     /// When the answer is refreshed and how often it is requested; nil without usage data.
     var refresh: String? {
         guard let refresh = known.refresh else { return nil }

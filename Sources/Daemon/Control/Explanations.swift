@@ -35,6 +35,7 @@ struct Explanations {
             ExplainReport.Failure(reason: $0.reason.text, leftSeconds: seconds(until: $0.until))
         }
         report.lastSubstitute = known.lastSubstitute.map { "\($0.reason.rawValue), \(seconds(since: $0.at)) s ago" }
+        report.doubt = words.doubt
         report.refresh = words.refresh
         report.next =
             LocalPolicy(question, serving).map { [ExplainPhrases.next($0)] }

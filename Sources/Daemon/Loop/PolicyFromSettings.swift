@@ -72,6 +72,7 @@ extension Policy {
         stale.answerTTLSeconds = settings.stale.answerTTL.unsignedSeconds
         stale.clientTimeout = settings.stale.clientTimeout
         stale.recheck = settings.stale.recheck
+        stale.lastKnownGood = settings.stale.lastKnownGood
         systemPatience = settings.systemResolver.patience
         prefetches = settings.prefetch.enabled
         kept = settings.prefetch.keep

@@ -78,6 +78,13 @@ extension Metric {
         .counter("stale", as: "stale_served", "Expired answers served, by cause.", by: "cause") { reading in
             byName { (cause: StaleCause) in reading.resolving.counted.staleCauses[cause] ?? 0 }
         },
+        .counter(
+            "last_known_good", "Doubts about denials of last known good answers, by step.", by: "step",
+            [
+                "begun": .at("last_known_good.begun") { $0.resolving.resolver.doubtCounts.begun },
+                "believed": .at("last_known_good.believed") { $0.resolving.resolver.doubtCounts.believed },
+                "given": .at("last_known_good.given") { $0.resolving.resolver.doubtCounts.given },
+            ]),
     ]
 
     private static let ofCache: [Metric] = [

@@ -52,7 +52,13 @@ let wrongPolicies: [Case] = [
         "[stale]\nmaxage = \"1h\"",
         """
         f:2:1: unknown key "maxage" in [stale]; did you mean "max-age"? allowed: max-age, answer-ttl, \
-        client-timeout, recheck
+        client-timeout, recheck, last-known-good
+        """),
+    Case(
+        "[stale]\nlast-known-good = \"61m\"",
+        """
+        f:2:19: stale.last-known-good: found "61m"; allowed: a duration from 0s to 1h with its unit \
+        (ms, s, m, h, d)
         """),
     Case(
         "[stale]\nmax-age = \"31d\"",
