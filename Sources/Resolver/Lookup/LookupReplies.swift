@@ -352,7 +352,10 @@ extension Lookup {
             return concludeWithoutBetter(answer, substituteReason, now: now, &state)
         }
         if let denial = held.denial {
-            return finish(with: denial.aged(now: now), from: denial.source, now: now, &state)
+            // A provider that has not replied may still have the name.
+            let mostSeconds = failures.hasSilentUpstream ? Bounds.lastKnownGoodTTLSeconds : UInt32.max
+            let answer = denial.aged(now: now).withTTL(to: mostSeconds)
+            return finish(with: answer, from: denial.source, now: now, &state)
         }
         // An ambiguous empty answer must not replace a good answer, just as a failure must not.
         let isHeld = held.excludedSource != nil || expired.own.map { !$0.answer.isNegative } ?? held.hasGoodAnswer

@@ -152,7 +152,7 @@ struct ForgeryWorld {
         case .probe(let id, let target): probe(id, target)
         case .forged(let found): evidence.append(found)
         case .probeNews(.found(let target, let result)): learned(target, result.verdict)
-        case .probeNews, .contradicted, .portal: break
+        case .probeNews, .contradicted, .portal, .doubt: break
         }
     }
 
