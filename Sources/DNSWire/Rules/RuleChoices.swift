@@ -16,6 +16,15 @@ package enum UpstreamOrder: String, Sendable, CaseIterable {
     case systemFirst = "system-first"
 }
 
+/// Setting `compare`: the names that the system resolver is asked as well, to find those of the network alone.
+package enum NameComparison: String, Sendable, CaseIterable {
+    case never
+    /// Names that the providers deny and clients keep asking for.
+    case denied
+    /// Names that clients keep asking for.
+    case all
+}
+
 /// Setting `family`: the address family that clients get.
 package enum FamilyPolicy: String, Sendable, CaseIterable {
     /// Both families, as without a rule.

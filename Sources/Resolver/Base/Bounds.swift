@@ -295,6 +295,37 @@ package enum Bounds {
     /// TTL of the system resolver's answers behind a portal, in clients too: they may lead to the portal.
     static let portalSubstituteTTLSeconds: UInt32 = 5
 
+    /// Names of which the answers of providers and of the network are compared: twice as many as names with probe
+    /// state, as most take 200 bytes. Names of the network stay the longest.
+    static let maxComparedNames = 4096
+    /// Entries sampled for eviction when the table is full.
+    static let comparedNamesSample = 8
+    /// Answers per name, of every source and both families. More sources tell no more.
+    static let maxComparedStatements = 16
+    static let maxComparedAddresses = 8
+    /// Queries of clients for a denied name from which on the system resolver is asked as well: a name that is mistyped
+    /// once or twice is not disclosed. The stub asks for both families at once, which counts once.
+    static let asksWorthComparing = 3
+    static let askSpacing: Duration = .seconds(1)
+    /// Comparisons that begin within a minute: a client that asks for random names discloses no more of them.
+    static let comparisonsAMinute = 6
+    /// Comparisons in flight, with the one of an invented name.
+    static let maxComparisons = 3
+    /// Time after which a name is compared again if the comparison failed, and if it has shown enough.
+    static let comparisonPause: Duration = .seconds(600)
+    static let comparisonRest: Duration = .seconds(6 * 3600)
+    /// Time for which both sides must say the same about a public address, and longer than the TTL: caches may be
+    /// behind.
+    static let splitConfirmation: Duration = .seconds(3600)
+    /// Time for which a provider's address must be bad before it counts as another host's: longer than most outages.
+    static let splitBadFor: Duration = .seconds(600)
+    /// Unrelated domains for which one unverified address is no longer believed.
+    static let unrelatedDomains = 3
+    /// Labels with names of the network below a suffix from which on the suffix is proposed.
+    static let namesOfSuffix = 3
+    /// Time after which an invented name is asked again.
+    static let controlLife: Duration = .seconds(3600)
+
     /// From this number of untrusted names, with none ever verified, the cause is local.
     static let untrustedNamesAreOurs = 3
 

@@ -26,6 +26,7 @@ extension Resolver {
         retry(lookups.compactMap { $0 }.filter(\.waiters.isEmpty).map(\.question), now: now)
         for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
         state.dropBackground(now: now)
+        state.dropComparisons()
         for number in lookups.indices { startAnew(number, on: .inDoubt, now: now) }
     }
 
@@ -49,6 +50,7 @@ extension Resolver {
     private mutating func changed(to key: NetworkID, now: Instant) {
         for number in lookups.indices { change(number, now: now) { $0.leaveNetwork(now: now, &$1) } }
         state.dropBackground(now: now)
+        state.dropComparisons()
         state.isStable = true
         changingUntil = nil
         state.dns64.forgetAnswers()

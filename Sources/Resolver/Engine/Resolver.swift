@@ -56,6 +56,7 @@ package struct Resolver {
         case .asked(let question, let waiter, let isCacheOnly, let isUncached):
             asked(question, waiter, isCacheOnly: isCacheOnly, isUncached: isUncached, cache, now: now)
         case .prefetchDue(let question):
+            state.comparedNames.asked(question, now: now)
             if state.plan.prefetchDue(question, now: now) {
                 refresh(question, RefreshPlan.Prospect(isInUse: true), now: now)
             }
@@ -91,10 +92,7 @@ package struct Resolver {
             networks.reset(provider)
             retry(failures.removeAll(), now: now)
         case .upstreamsChanged(let providers, let hasSystem): setUpstreams(providers, hasSystem: hasSystem, now: now)
-        case .policyChanged(let policy):
-            state.portal.forgetQuestions()
-            redirect(now: now) { $0.set(policy) }
-            state.plan.keep(routing.policy.keptQuestions, now: now)
+        case .policyChanged(let policy): setPolicy(policy, now: now)
         case .hostsChanged(let hosts): hostsChanged(hosts, now: now)
         case .leasesChanged(let leases, let names): leasesChanged(leases, new: names, now: now)
         case .redirected(let host): state.portal.redirected(to: host, now: now)
@@ -123,6 +121,13 @@ package struct Resolver {
         endTrials(now: now)
         shortenSilentWaits(now: now)
         repeat { carryOutConsequences(now: now) } while askOtherFamilies(now: now)
+    }
+
+    private mutating func setPolicy(_ policy: Policy, now: Instant) {
+        state.portal.forgetQuestions()
+        state.comparisons.scope = policy.comparison
+        redirect(now: now) { $0.set(policy) }
+        state.plan.keep(routing.policy.keptQuestions, now: now)
     }
 
     private mutating func setUpstreams(_ providers: [ProviderTraits], hasSystem: Bool, now: Instant) {
@@ -311,6 +316,8 @@ package struct Resolver {
     private mutating func fetchFinished(_ id: FetchID, _ result: FetchResult, now: Instant) {
         if let number = number(of: id) {
             change(number, now: now) { $0.fetchFinished(id, result, now: now, &$1) }
+        } else if let comparison = state.comparisons.finished(id) {
+            state.comparisonFinished(comparison, result, routing.policy(for: comparison.question), now: now)
         } else {
             let fetch = state.backgroundFetchFinished(id, result, now: now)
             noticeRecovery(now: now)
@@ -490,7 +497,10 @@ package struct Resolver {
         let room = batch.map { ($0.maxNames - due.count % $0.maxNames) % $0.maxNames } ?? 0
         for question in due + state.plan.popEarly(now, atMost: room) {
             let prospect = state.plan.counted(question, hits: cache.takeHits(question), now: now)
-            if prospect.wasUsed { refreshes.used += 1 }
+            if prospect.wasUsed {
+                refreshes.used += 1
+                state.comparedNames.asked(question, now: now)
+            }
             if prospect.isInUse || prospect.isRequested { refresh(question, prospect, now: now) }
         }
     }
@@ -546,7 +556,11 @@ package struct Resolver {
     private mutating func carryOut(_ consequence: Verification.Consequence, now: Instant) {
         switch consequence {
         case .probe(let id, let target): state.actions.append(.probe(id, target))
-        case .news(let news): state.actions.append(.probeNews(news))
+        case .news(let news):
+            if case .found(let target, let result) = news {
+                state.comparedNames.found(target, result.verdict, now: now)
+            }
+            state.actions.append(.probeNews(news))
         case .awaitAsk(let question, let source): state.actions.append(.awaitAsk(question, source))
         case .rearrange(let question, let answer, let source):
             state.actions.append(.rearrange(question, answer, source, demand: state.countedDemand(of: question)))
@@ -649,6 +663,20 @@ package struct Resolver {
 
     /// The suspected captive portal; nil if there is none.
     package var portal: PortalState? { state.portal.state }
+
+    /// The names that only the network in use has, or has otherwise than the providers.
+    ///
+    /// - Parameter announced: the search domains that the network announces.
+    package func splitHorizon(announced: [Name]) -> SplitHorizon {
+        let isRouted = { (name: Name) in
+            let upstreams = routing.policy.upstreams(for: name)
+            return upstreams == .system || upstreams.areFinal
+        }
+        var found = state.comparedNames.splitHorizon(behind: routing.policy.nat64Prefixes, announced: announced)
+        for index in found.names.indices { found.names[index].isRouted = isRouted(found.names[index].name) }
+        for index in found.suffixes.indices { found.suffixes[index].isRouted = isRouted(found.suffixes[index].name) }
+        return found
+    }
 
     package func shadowCounts(of provider: ProviderID) -> ShadowCounts { state.shadows.counts(of: provider) }
 }

@@ -19,6 +19,9 @@ extension Lookup {
         state.verification.answered(
             question, answer, usable: usable, by: attempt.source,
             took: attempt.isSent ? attempt.startedAt.duration(to: now) : nil, now: now)
+        state.compare(
+            question, answer, usable: usable, from: attempt.source, among: upstreams, policy.standsIn,
+            isAsked: hasClients, now: now)
         guard let answer = usable else {
             return hasOnlyPrivateAddresses(attempt, answer, now: now, &state)
         }

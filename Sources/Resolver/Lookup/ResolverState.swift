@@ -17,6 +17,8 @@ struct ResolverState {
     var verification: Verification
     var dns64 = DNS64()
     var otherFamilies = OtherFamilyLookups()
+    var comparedNames = ComparedNames()
+    var comparisons: ComparisonQuestions
     /// False during a network change: answers may belong to either network and are not cached.
     var isStable = true {
         didSet { verification.isStable = isStable }
@@ -33,6 +35,7 @@ struct ResolverState {
         plan = RefreshPlan(seed: ~seed)
         ranking = UpstreamRanking(seed: seed)
         verification = Verification(seed: seed &+ 1)
+        comparisons = ComparisonQuestions(seed: seed &+ 2)
     }
 
     mutating func begin(
@@ -69,6 +72,8 @@ struct ResolverState {
         contradicting.keep(providers)
         blocks = blocks.filter { known in providers.contains { $0.id == .provider(known.key) } }
         verification.setFilters(providers)
+        comparedNames.keep(providers)
+        comparisons.hasSystem = hasSystem
     }
 
     mutating func end(_ attempt: Lookup.Attempt, of holder: ShareHolder, isHeard: Bool, now: Instant) {
@@ -241,6 +246,9 @@ struct ResolverState {
         }
         let usable = judgement.usable
         verification.answered(question, answer, usable: usable, by: .provider(provider), took: took, now: now)
+        compare(
+            question, answer, usable: usable, from: .provider(provider), among: policy.upstreams, policy.standsIn,
+            isAsked: false, now: now)
         return usable
     }
 
@@ -253,11 +261,74 @@ struct ResolverState {
         }
     }
 
+    // MARK: names of the network
+
+    /// Compares an answer with those of other sources to the same name. Asks the system resolver too, if it is due.
+    ///
+    /// - Parameters:
+    ///   - answer: the answer as received.
+    ///   - usable: the answer without addresses that no public name may have; nil: nothing is left.
+    ///   - upstreams: those of the name.
+    ///   - isAsked: a client waits for the answer.
+    mutating func compare(
+        _ question: Question, _ answer: Answer, usable: Answer?, from source: Source, among upstreams: NameUpstreams,
+        _ standsIn: StandInPolicy, isAsked: Bool, now: Instant
+    ) {
+        // Views have upstreams of their own. Behind a portal, and between two networks, nothing is learned.
+        guard question.type.isAddress, question.clients.view == 0, isStable, !mayBePortals else { return }
+        let isRouted = upstreams == .system || upstreams.areFinal
+        let isLocal = if case .provider = source { false } else { true }
+        let isRecorded = comparedNames.heard(
+            question, answer, isUsable: usable != nil, from: source, isLocal: isLocal, isRouted: isRouted,
+            isAsked: isAsked && !isLocal, now: now)
+        guard isRecorded || comparisons.scope == .all, comparisons.isOn, !isRouted, standsIn != .never else { return }
+        let plain = Question(question.name, question.type)
+        if comparisons.mayControl(question.type, now), comparedNames.isControlDue(plain, now: now) {
+            askSystem(Question(comparisons.inventedName(), question.type), isControl: true, now: now)
+        }
+        guard !isLocal, comparisons.mayCompare(now),
+            comparedNames.isComparisonDue(plain, includesPublic: comparisons.scope == .all, now: now)
+        else { return }
+        comparedNames.compared(plain, now: now)
+        askSystem(plain, isControl: false, now: now)
+    }
+
+    /// Whether the answers of the network's resolvers may be a portal's.
+    private var mayBePortals: Bool { portal.isSuspected || portal.hindersAll }
+
+    private mutating func askSystem(_ question: Question, isControl: Bool, now: Instant) {
+        let id = nextID(ofLookup: FetchID.noLookup)
+        comparisons.began(id, question, isControl: isControl, now: now)
+        actions.append(.fetch(id, question, .system, FetchPurpose(ShareHolder(question.name, nil), isRefresh: true)))
+    }
+
+    /// Records the system resolver's answer to a comparison. It is given to no client.
+    mutating func comparisonFinished(
+        _ pending: ComparisonQuestions.Pending, _ result: FetchResult, _ policy: NamePolicy, now: Instant
+    ) {
+        let question = pending.question
+        guard case .success(let answer) = result, isStable, !mayBePortals else { return }
+        guard !pending.isControl else { return comparedNames.controlled(question.type, answer, now: now) }
+        let usable = ranking.judged(answer, to: question, by: policy, from: .system).usable
+        compare(
+            question, answer, usable: usable, from: .system, among: policy.upstreams, policy.standsIn, isAsked: false,
+            now: now)
+        comparedNames.scheduleComparison(question, now: now)
+        if let usable { verification.heard(question, usable, from: .system, policy.probes, now: now) }
+    }
+
+    /// Ends comparisons in flight: their answers may belong to either network.
+    mutating func dropComparisons() {
+        actions += comparisons.drop().map { .abandon($0) }
+    }
+
     // MARK: portal
 
     /// Informs the portal detection of an upstream's result.
     mutating func heard(_ upstream: Upstream, _ result: FetchResult, of holder: ShareHolder, now: Instant) {
+        let couldBePortals = portal.hindersAll
         portal.heard(upstream, result, of: holder.domain, now: now)
+        if !couldBePortals, portal.hindersAll { comparedNames.forgetLocal(since: now - Bounds.portalSignLife) }
         verification.isGuarded = portal.isSuspected
     }
 
@@ -309,7 +380,8 @@ struct ResolverState {
     func past(_ key: NetworkID) -> PastNetworks.Past {
         PastNetworks.Past(
             key, providers: ranking.standings, systemCredibility: systemCredibility,
-            names: verification.known.touchedLast(atMost: Bounds.maxPastNames))
+            names: verification.known.touchedLast(atMost: Bounds.maxPastNames),
+            comparedNames: comparedNames.remembered)
     }
 
     /// - Parameters:
@@ -319,6 +391,7 @@ struct ResolverState {
         ranking.moved(to: known?.providers ?? [])
         ranking.forgetUnverifiedRefusals()
         substitutes.removeAll()
+        comparedNames = known?.comparedNames ?? ComparedNames()
         contradicting.networkChanged()
         systemCredibility = known?.systemCredibility ?? Credibility()
         systemPace = SystemPace()

@@ -20,6 +20,7 @@ package struct Policy: Equatable, Sendable {
     package var standsIn = StandInPolicy.unreachable
     package var blockedAnswer = BlockedAnswer.noSuchName
     package var order = UpstreamOrder.providersFirst
+    package var comparison = NameComparison.never
     package var rules = RuleTable([])
     package var accounts = AccountTable([])
     /// The providers for names that may go to any provider; nil: all without names of their own.

@@ -11,13 +11,17 @@ struct PastNetworks {
         let systemCredibility: Credibility
         /// The most recently used names.
         fileprivate(set) var names: [NameVerification]
+        let comparedNames: ComparedNames
 
-        init(_ key: NetworkID, providers: [ProviderStanding], systemCredibility: Credibility, names: [NameVerification])
-        {
+        init(
+            _ key: NetworkID, providers: [ProviderStanding], systemCredibility: Credibility, names: [NameVerification],
+            comparedNames: ComparedNames = ComparedNames()
+        ) {
             self.key = key
             self.providers = providers
             self.systemCredibility = systemCredibility
             self.names = names
+            self.comparedNames = comparedNames
         }
     }
 

@@ -67,6 +67,13 @@ struct PortalWatch {
 
     var state: PortalState? { suspicion.map { PortalState(since: $0.since, until: $0.until, hosts: names.hosts) } }
 
+    /// Whether the last result of every provider with a route suggests a portal. There may be one although none is
+    /// suspected: after the time limit of a suspicion.
+    var hindersAll: Bool {
+        watched.contains { $0.hinderedAt != nil }
+            && watched.allSatisfy { $0.hinderedAt != nil || unreachable.contains(.provider($0.id)) }
+    }
+
     /// Whether a portal is suspected, so that only the system resolver resolves this name.
     func covers(_ name: Name) -> Bool { isSuspected && names.cover(name) }
 
