@@ -110,6 +110,7 @@ extension Settings.SystemResolver: KeyedTable {
         Key("stands-in", \.standsIn, .choice),
         Key("order", \.order, .choice),
         Key("patience", \.patience, .duration(patiences)),
+        Key("compare", \.comparison, .choice),
     ]
 }
 

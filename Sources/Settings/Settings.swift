@@ -76,6 +76,8 @@ package struct Settings: Equatable, Sendable {
         package var order = UpstreamOrder.providersFirst
         /// How long an unverified answer waits for late providers; 0 to 4 s.
         package var patience = Duration.milliseconds(1800)
+        /// The names that it is asked as well, to find those of the network alone.
+        package var comparison = NameComparison.denied
     }
 
     package struct Cache: Equatable, Sendable {

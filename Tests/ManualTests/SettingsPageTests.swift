@@ -157,6 +157,7 @@ struct SettingsPageTests {
         "[system-resolver] stands-in": "\"never\"",
         "[system-resolver] order": "\"system-first\"",
         "[system-resolver] patience": "\"1s\"",
+        "[system-resolver] compare": "\"all\"",
         "[cache] size": "\"1MiB\"", "[cache] min-ttl": "\"1s\"", "[cache] max-ttl": "\"1h\"",
         "[cache] negative-max-ttl": "\"1s\"", "[cache] store": "\"\"",
         "[prefetch] enabled": "false", "[prefetch] names": "[\"x.example\"]",

@@ -289,6 +289,7 @@ private let oddFile = #"""
     stands-in = "any-failure"
     order = "system-first"
     patience = "1s"
+    compare = "all"
     [cache]
     size = "1025KiB"
     min-ttl = "1500ms"

@@ -16,7 +16,7 @@ _httpdnsctl_words() {
     httpdns) echo "off on --for --json" ;;
     rule) echo "add ls rm --for --json" ;;
     providers) echo "reset test --json" ;;
-    network) echo "history --json" ;;
+    network) echo "history names --write --json" ;;
     fleet) echo "--json" ;;
     verify) echo "--json" ;;
     verdicts) echo "--json" ;;

@@ -70,6 +70,7 @@ package enum Command: Equatable, Sendable {
         case .rule(let action): action == .list ? nil : "rule \(action.verb)"
         case .providers(.reset): "providers reset"
         case .providers(.test): "providers test"
+        case .network(.names(writesRules: true)): "network names --write"
         case .verify: "verify"
         case .query(let terms): terms.isPastTheCache ? "query --no-cache or --provider" : nil
         case .watch(_, let showsClients): showsClients ? "watch --clients" : nil
@@ -130,11 +131,19 @@ package enum CacheView: String, CaseIterable, Sendable {
 }
 
 /// The forms of `network`.
-package enum NetworkView: String, CaseIterable, Sendable {
+package enum NetworkView: Equatable, Sendable {
     /// The network in use, and the other known networks.
     case current
     /// The network changes.
     case history
+    /// The names that only the network has.
+    ///
+    /// - Parameter writesRules: adds rules that send them to the system resolver.
+    case names(writesRules: Bool)
+
+    enum Verb: String {
+        case history, names
+    }
 }
 
 /// The actions of `providers`.

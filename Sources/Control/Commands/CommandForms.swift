@@ -28,11 +28,7 @@ extension Command.Word {
             ]
         case .rule: rule
         case .providers: providers
-        case .network:
-            [
-                CommandForm("network", "the network in use, its routes and nameservers, and known networks"),
-                CommandForm("network history", "network changes: time, cause, time until the first fresh answer"),
-            ]
+        case .network: network
         case .fleet: [CommandForm("fleet", "what the fleet shares and saves, and its members")]
         case .verify: [CommandForm("verify NAME", "probes the addresses of a name now: verdict, times, certificate")]
         case .verdicts:
@@ -67,6 +63,16 @@ extension Command.Word {
             CommandForm("providers", "state of each provider: share, latency, success, addresses"),
             CommandForm("providers reset [NAME]", "clears the measurements of one provider or of all"),
             CommandForm("providers test NAME", "tests the features and latency of a provider"),
+        ]
+    }
+
+    private var network: [CommandForm] {
+        [
+            CommandForm("network", "the network in use, its routes and nameservers, and known networks"),
+            CommandForm("network history", "network changes: time, cause, time until the first fresh answer"),
+            CommandForm(
+                "network names [--write]", "names that only this network has, with evidence",
+                [("--write", "adds rules that send them to the system resolver")]),
         ]
     }
 

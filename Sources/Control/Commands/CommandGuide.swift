@@ -35,8 +35,8 @@ package enum CommandGuide {
                 #"All take --json, and can be sent as JSON: {"command":"flush","name":"www.example.com","tree":true}"#,
                 "A duration is 1s to 30d, such as 10m or 2h. \"help COMMAND\" shows options and an example.",
                 "Only root and the daemon's own user and group may run \(reserved.joined(separator: ", ")),",
-                "rule add and rm, providers reset and test, query --no-cache and --provider, "
-                    + "watch and recorder dump with --clients.",
+                "rule add and rm, providers reset and test, network names --write, query --no-cache and --provider,",
+                "watch and recorder dump with --clients.",
             ]).map { "\($0)\n" }.joined()
     }
 
@@ -94,7 +94,7 @@ extension Command.Word {
     var reserved: Reservation {
         switch self {
         case .flush, .prefetch, .httpdns, .verify, .log, .reload: .wholly
-        case .rule, .providers, .query, .watch, .recorder: .inPart
+        case .rule, .providers, .network, .query, .watch, .recorder: .inPart
         default: .not
         }
     }

@@ -25,10 +25,11 @@ struct RequestFields: Decodable {
     var topic: String?
     var client: String?
     var settings: [String]?
+    var write: Bool?
 
     enum CodingKeys: String, CodingKey {
         case command, verb, name, names, type, tree, all, fleet, rule, address, provider, level, pattern, clients,
-            prometheus, topic, settings, client
+            prometheus, topic, settings, client, write
         case `for`
         case noCache = "no_cache"
     }
@@ -42,13 +43,12 @@ struct RequestFields: Decodable {
         case .system, .doctor, .setup, .reportBug: throw RequestFields.isNotTheDaemons(word)
         case .help: places = [\.topic]
         case .explain, .query: places = [\.name, \.type]
-        case .recorder: places = [\.verb]
+        case .recorder, .network: places = [\.verb]
         case .log: places = [\.level]
         case .cache: places = [\.verb, \.name, \.type]
         case .flush, .verify, .verdicts: places = [\.name]
         case .report: places = [\.name, \.address]
         case .whois: places = [\.address]
-        case .network: places = [\.verb]
         case .providers, .httpdns, .rule: places = [\.verb, \.name]
         case .prefetch:
             names = arguments
@@ -66,6 +66,7 @@ struct RequestFields: Decodable {
             case (.watch, "--name"): pattern = try value(of: argument, "a pattern such as *.example.com", from: &rest)
             case (.explain, "--client"): client = try value(of: argument, "an address", from: &rest)
             case (.watch, "--clients"), (.recorder, "--clients"): clients = true
+            case (.network, "--write"): write = true
             case (.httpdns, "--for"), (.log, "--for"), (.rule, "--for"):
                 `for` = try value(of: argument, "a duration", from: &rest)
             case (.httpdns, "--rule"): rule = try value(of: argument, "a name", from: &rest)
@@ -244,12 +245,10 @@ struct RequestFields: Decodable {
     }
 
     private func networkView() throws(Refusal) -> NetworkView {
-        switch verb {
-        case nil: return .current
-        case NetworkView.history.rawValue: return .history
-        case let verb?:
-            throw Refusal("unknown verb \(quoted(verb)) of network; allowed: \(Command.Word.network.usage)")
-        }
+        guard verb != nil || write != nil else { return .current }
+        let what: NetworkView.Verb = try requiredVerb(.network)
+        guard what == .names || write == nil else { throw tooMany(.network, what) }
+        return what == .names ? .names(writesRules: write ?? false) : .history
     }
 
     private func recorderCommand() throws(Refusal) -> Command {

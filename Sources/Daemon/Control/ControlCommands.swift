@@ -100,6 +100,8 @@ struct ControlCommands {
             return whole(report, request)
         case .network(.current): return whole(statistics.networkReport, request)
         case .network(.history): return whole(statistics.networkHistory, request)
+        case .network(.names(let writesRules)):
+            return whole(try splitNames(writesRules: writesRules), request)
         case .fleet: return .stream(try pending.fleetReports.begin(wantsJSON: request.wantsJSON, now: now))
         case .providers(.reset(let name)): return try reset(name, request)
         case .providers(.test(let name)): return try test(name, request)
@@ -157,6 +159,24 @@ struct ControlCommands {
             }
             return whole(.ruleRemoved(name.description), request)
         }
+    }
+
+    /// Reports the names that only the network has. With `writesRules`, adds the proposed rules first.
+    private func splitNames(writesRules: Bool) throws(Refusal) -> SplitNamesReport {
+        let found = resolving.inPlace { $0.splitHorizon(announced: statistics.searchDomains) }
+        var report = SplitNamesReport(
+            found, network: statistics.currentNetwork?.id ?? "", now: now, nameOfSource: resolving.upstreams.name)
+        guard writesRules else { return report }
+        var written: [AddedRuleReport] = []
+        for name in found.proposals {
+            do throws(Settings.Rule.WordsError) {
+                written.append(try rules.add(name, SplitNamesReport.ruleWords, seconds: nil, settings, now: now))
+            } catch {
+                throw Refusal("\(written.count) of \(found.proposals.count) rules were added: \(error.text)")
+            }
+        }
+        report.written = written
+        return report
     }
 
     private func reset(_ name: String?, _ request: Request) throws(Refusal) -> ControlAnswer {

@@ -82,6 +82,7 @@ extension Policy {
         standsIn = settings.systemResolver.standsIn
         blockedAnswer = settings.blockedAnswer
         order = settings.systemResolver.order
+        comparison = settings.systemResolver.comparison
         accounts = AccountTable(providers.map(\.ownNames))
         onlyListed = settings.onlyListed
         isSystemOnly = settings.avoidsProviders

@@ -47,6 +47,9 @@ extension Statistics {
         }
     }
 
+    /// The search domains that the network announces.
+    var searchDomains: [Name] { (network?.identity.searchDomains ?? []).compactMap { Name($0) } }
+
     var networkHistory: NetworkHistoryReport {
         NetworkHistoryReport(
             (network?.history.changes ?? []).reversed().map { change in

@@ -49,6 +49,40 @@ extension CertificateReport {
     }
 }
 
+extension SplitNamesReport {
+    init(_ found: SplitHorizon, network: String, now: Instant, nameOfSource: (Source) -> String) {
+        func statement(_ said: SplitName.Statement) -> Statement {
+            Statement(
+                source: nameOfSource(said.source), type: said.type.description, answer: said.kind.words,
+                addresses: zip(said.addresses, said.verdicts).map {
+                    Judged(address: $0.description, verdict: $1.rawValue)
+                }, ageSeconds: max(0, Int(said.answeredAt.duration(to: now).wholeSeconds)))
+        }
+        self.init(
+            network: network,
+            names: found.names.map { name in
+                Found(
+                    name: name.name.description, kind: name.kind.rawValue, suffix: name.suffix?.description,
+                    isRouted: name.isRouted, here: name.here.map(statement),
+                    elsewhere: name.elsewhere.map(statement))
+            },
+            suffixes: found.suffixes.map {
+                Suffix(
+                    name: $0.name.description, count: $0.count, isAnnounced: $0.isAnnounced, isRouted: $0.isRouted)
+            }, invented: found.invented.map(\.description))
+    }
+}
+
+extension Answer.Kind {
+    fileprivate var words: String {
+        switch self {
+        case .records: "addresses"
+        case .noData, .ambiguousEmpty: "no data"
+        case .noSuchName: "no such name"
+        }
+    }
+}
+
 extension EvidenceReport.Claim {
     init(_ claim: ForgeryEvidence.Claim, nameOfSource: (Source) -> String) {
         self.init(

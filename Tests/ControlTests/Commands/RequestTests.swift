@@ -234,7 +234,7 @@ struct CacheRequestTests {
         let rights = Rights(userID: 998, groupID: 997)
         for line in [
             "flush --all", "flush a", "prefetch a", "httpdns off", "httpdns on", "providers reset", "providers test a",
-            "verify a", "rule add a answer=nodata", "rule rm a",
+            "verify a", "rule add a answer=nodata", "rule rm a", "network names --write",
         ] {
             let request = try Request(line: Array(line.utf8))
             for (user, group) in [(0, 1000), (998, 1000), (1000, 997)] as [(UInt32, UInt32)] {
@@ -249,7 +249,8 @@ struct CacheRequestTests {
         }
         for line in [
             "status", "stats", "help", "cache ls", "cache get a", "cache dump", "providers", "verdicts", "verdicts a",
-            "report a 192.0.2.1", "evidence", "whois 192.0.2.1", "network", "network history", "rule ls",
+            "report a 192.0.2.1", "evidence", "whois 192.0.2.1", "network", "network history",
+            "network names", "rule ls",
         ] {
             let request = try Request(line: Array(line.utf8))
             #expect(rights.refusal(of: request, userID: 1000, groupID: 1000) == nil, "\(line)")
@@ -360,7 +361,7 @@ struct ProviderRequestTests {
             ("providers test a", true), ("{\"command\":\"providers\",\"verb\":\"test\",\"name\":\"a\"}", true),
             ("verify a", true), ("report a 192.0.2.1", true), ("providers", false), ("providers reset a", false),
             ("cache dump", false), ("verdicts a", false), ("evidence", false), ("whois 192.0.2.1", false),
-            ("network", false), ("network history", false),
+            ("network", false), ("network history", false), ("network names --write", false),
         ] {
             #expect(try Request(line: Array(line.utf8)).command.isAnsweredInSteps == isAnsweredInSteps, "\(line)")
         }

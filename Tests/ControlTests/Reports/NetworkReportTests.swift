@@ -176,7 +176,16 @@ struct NetworkReportTests {
         #expect(outcome("network history --json") == "network history as JSON")
         #expect(outcome("{\"command\":\"network\"}") == "network current as JSON")
         #expect(outcome("{\"command\":\"network\",\"verb\":\"history\"}") == "network history as JSON")
-        let usage = "allowed: network, network history"
+        #expect(outcome("network names") == "network names(writesRules: false)")
+        #expect(outcome("network names --write --json") == "network names(writesRules: true) as JSON")
+        #expect(
+            outcome("{\"command\":\"network\",\"verb\":\"names\",\"write\":true}")
+                == "network names(writesRules: true) as JSON")
+        let usage = "allowed: network, network history, network names [--write]"
+        #expect(outcome("network --write") == "error: network needs a verb; \(usage)\n")
+        #expect(
+            outcome("network history --write")
+                == "error: too many arguments of network history; allowed: network history\n")
         #expect(outcome("network current") == "error: unknown verb \"current\" of network; \(usage)\n")
         #expect(outcome("network history 1") == "error: unknown argument \"1\" of network; \(usage)\n")
         #expect(outcome("netwrok") == "error: unknown command \"netwrok\"; did you mean \"network\"? \(allowed)\n")

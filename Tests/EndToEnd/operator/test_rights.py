@@ -20,15 +20,15 @@ from programs import Daemon, ctl
 NOBODY = 65534
 READING = (
     "status", "stats", "cache ls", "cache get www.lab.example", "cache dump", "providers", "network", "network history",
-    "verdicts", "evidence", "whois 192.0.2.10", "top", "help", "help flush", "explain www.lab.example",
-    "query www.lab.example", "inflight", "recorder dump", "stats --prometheus",
+    "network names", "verdicts", "evidence", "whois 192.0.2.10", "top", "help", "help flush",
+    "explain www.lab.example", "query www.lab.example", "inflight", "recorder dump", "stats --prometheus",
 )
 ENDLESS = ("watch", "stats --watch")
 RESERVED = (
     "flush --all", "flush www.lab.example", "prefetch www.lab.example", "httpdns off", "httpdns on", "verify www.lab.example",
     "providers reset", "providers test json", "log debug", "log debug --for 1s", "reload",
     "query www.lab.example --no-cache", "query www.lab.example --provider json", "watch --clients",
-    "recorder dump --clients",
+    "recorder dump --clients", "network names --write",
 )
 
 
@@ -123,7 +123,8 @@ class Objects(Case):
         examples = {
             "cache": ("cache ls", "cache get www.lab.example", "cache dump"), "flush": ("flush a.example",),
             "prefetch": ("prefetch a.lab.example",), "httpdns": ("httpdns off --for 1s", "httpdns on"),
-            "providers": ("providers", "providers reset", "providers test json"), "network": ("network", "network history"),
+            "providers": ("providers", "providers reset", "providers test json"), "network": (
+                "network", "network history", "network names", "network names --write"),
             "verify": ("verify www.lab.example",), "report": ("report www.lab.example 192.0.2.10",),
             "whois": ("whois 192.0.2.10",), "explain": ("explain www.lab.example",), "query": ("query www.lab.example",),
             "recorder": ("recorder dump",), "log": ("log debug --for 1s", "log info"), "reload": ("reload",), "watch": (),
