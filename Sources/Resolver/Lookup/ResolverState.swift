@@ -278,8 +278,10 @@ struct ResolverState {
         guard question.type.isAddress, question.clients.view == 0, isStable, !mayBePortals else { return }
         let isRouted = upstreams == .system || upstreams.areFinal
         let isLocal = if case .provider = source { false } else { true }
+        // A filter's denial may be on purpose.
+        let isUsable = usable.map { !$0.isBlock && ($0.kind == .records || !isFinal($0, from: source)) } ?? false
         let isRecorded = comparedNames.heard(
-            question, answer, isUsable: usable != nil, from: source, isLocal: isLocal, isRouted: isRouted,
+            question, answer, isUsable: isUsable, from: source, isLocal: isLocal, isRouted: isRouted,
             isAsked: isAsked && !isLocal, now: now)
         guard isRecorded || comparisons.scope == .all, comparisons.isOn, !isRouted, standsIn != .never else { return }
         let plain = Question(question.name, question.type)
