@@ -108,8 +108,11 @@ package struct ExtendedError: Hashable, Sendable {
     /// Whether the error concerns the name: DNSSEC validation failed (6 to 12), or a filter blocks the name (15 to 18).
     package var isAboutName: Bool { 6...12 ~= code || 15...18 ~= code }
 
-    /// Whether an upstream's filter tells that it blocks the name (RFC 8914 sections 4.16 to 4.19).
-    package var tellsBlock: Bool { 15...18 ~= code && self != .filteredAddresses }
+    /// Whether an upstream's filter tells that it blocks the name (RFC 8914 sections 4.16 to 4.19). The errors by which
+    /// another httpdnsd leaves out addresses or a family are none.
+    package var tellsBlock: Bool {
+        15...18 ~= code && self != .filteredAddresses && self != .filteredFamily && self != .familyOfRule
+    }
 
     /// "Other Error" (0): holds the upstream's response code if the upstream sent no extended error.
     package static func upstreamReplied(_ code: ResponseCode) -> ExtendedError {

@@ -167,7 +167,7 @@ package enum Reply {
             output.appendBigEndian(UInt16(EDNS.Keepalive.optionBytes - 4))
             output.appendBigEndian(EDNS.Keepalive.timeout)
         }
-        // RFC 7871 section 7.2.1: the option comes back, here with scope 0, as the answer depends on no subnet.
+        // RFC 7871 section 7.2.1: the option comes back, here with scope 0: no subnet was sent for the answer.
         if let family = query.edns?.hiddenFamily {
             output.appendBigEndian(EDNS.ClientSubnet.optionCode)
             output.appendBigEndian(UInt16(EDNS.ClientSubnet.emptyOptionBytes - 4))

@@ -103,7 +103,8 @@ final class AddressSets: TimedPart {
         let targets = rules.addressSets(for: question.name)
         guard !targets.isEmpty else { return }
         for record in records {
-            guard let address = record.address else { continue }
+            // A block may have 0.0.0.0 and ::.
+            guard let address = record.address, !address.isUnspecified else { continue }
             let life = Duration.seconds(max(record.ttlSeconds, AddressSets.leastSeconds))
             let needed = since + life
             guard needed > now else { continue }

@@ -26,7 +26,7 @@ struct CheckReport {
             "\(file): warning: provider \"\(provider.name)\" has an http URL: everyone on the path can read the names "
                 + "and change the answers; use https if the provider offers it"
         }
-        warnings += CheckReport.filterWarnings(asked, order: settings.systemResolver.order).map {
+        warnings += CheckReport.filterWarnings(asked, settings.systemResolver).map {
             "\(file): warning: \($0)"
         }
         let served = accounts.filter { account in asked.contains { $0.name == account.settings.name } }
@@ -45,7 +45,9 @@ struct CheckReport {
     }
 
     /// Warnings about ways around a provider that blocks names.
-    private static func filterWarnings(_ providers: [Settings.Provider], order: UpstreamOrder) -> [String] {
+    private static func filterWarnings(
+        _ providers: [Settings.Provider], _ system: Settings.SystemResolver
+    ) -> [String] {
         let general = providers.filter { !$0.hasOwnNames && !$0.viewsOnly && $0.shadow == nil }
         let filters = general.filter(\.filters).map(\.name)
         let others = general.filter { !$0.filters }
@@ -59,7 +61,17 @@ struct CheckReport {
                 "filters = true for \(names(filters)) and not for \(names(others.map(\.name))): the others are asked "
                     + "only if no filter can be reached, and then nothing is blocked; remove them, or use a [[view]]")
         }
-        if order == .systemFirst {
+        if system.standsIn == .anyFailure {
+            warnings.append(
+                "system-resolver.stands-in = \"any-failure\": nameservers that block nothing answer for a name "
+                    + "on which \(filters[0]) fails")
+        }
+        for filter in general where filter.filters && filter.whenUsedUp == .system {
+            warnings.append(
+                "when-used-up = \"system\" of \"\(filter.name)\": while its budget or quota is used up, "
+                    + "nameservers that block nothing answer")
+        }
+        if system.order == .systemFirst {
             warnings.append(
                 "system-resolver.order = \"system-first\" asks nameservers that block nothing before \(filters[0])")
         }

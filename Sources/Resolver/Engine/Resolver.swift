@@ -299,18 +299,23 @@ package struct Resolver {
         if let number = number(of: question) {
             return change(number, now: now) { $0.volunteered(answer, by: provider, now: now, &$1) }
         }
-        let kept = policy.cache.applied(to: answer)
+        let kept = answer.isBlock ? answer : policy.cache.applied(to: answer)
         guard kept.ttlSeconds > 0, policy.treatment(of: question.type) == .ordinary,
-            // A denial of a last known good answer comes from a lookup, which asks a second provider.
-            kept.kind == .records
-                || state.verification.lastKnownGood(
-                    question, against: Denial(kept.kind), within: policy.stale.lastKnownGood, now: now) == nil,
             !state.dns64.isNeeded(for: question, kept),
             state.isFinal(kept, from: .provider(provider))
-                || !state.isUnreachableAnswer(question, kept, from: .provider(provider), policy, now: now)
+                || !isDenied(question, by: kept, policy, now: now)
+                    && !state.isUnreachableAnswer(question, kept, from: .provider(provider), policy, now: now)
         else { return }
+        if kept.isBlock { state.blocks[provider, default: 0] += 1 }
         state.store(question, kept, from: .provider(provider), policy, isInUse: false, isDoubted: false, now: now)
         failures.answered(question)
+    }
+
+    /// Whether the answer denies a last known good one: a lookup asks a second provider first.
+    private func isDenied(_ question: Question, by answer: Answer, _ policy: NamePolicy, now: Instant) -> Bool {
+        answer.kind != .records
+            && state.verification.lastKnownGood(
+                question, against: Denial(answer.kind), within: policy.stale.lastKnownGood, now: now) != nil
     }
 
     private mutating func fetchFinished(_ id: FetchID, _ result: FetchResult, now: Instant) {

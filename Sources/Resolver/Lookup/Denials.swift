@@ -22,6 +22,8 @@ extension Lookup {
             systemFailed(now: now)
             return true
         }
+        // The provider was removed after the request, and the cache may have been replaced.
+        if state.ranking[provider] == nil { disableCaching() }
         state.answered(attempt, by: provider, now: now)
         failures.ended(provider, .isAboutName)
         providers.makeNextDue(now)
@@ -33,13 +35,19 @@ extension Lookup {
     func denies(_ answer: Answer, from source: Source, now: Instant, _ state: inout ResolverState) -> Bool {
         let denial = Denial(answer.kind)
         // Addresses that fail verification deny a verified answer only: many names have no TLS.
-        guard mayDeny(answer, state), let good = lastKnownGood(against: denial, state, now: now),
+        guard mayDeny(answer, from: source, state), let good = lastKnownGood(against: denial, state, now: now),
             denial != .disproved || good.isVerified, isJudge(source) || good.isVerified && !isProvidersCached
         else { return false }
-        held.denies(denial, by: isJudge(source) ? source : nil)
+        // An account's empty reply may mean that the name is not registered.
+        let mayBeUnregistered =
+            answer.kind == .ambiguousEmpty && source.ranked.flatMap { state.ranking[$0]?.traits.isBilled } == true
+        held.denies(denial, by: isJudge(source) && !mayBeUnregistered ? source : nil)
         guard !isDenialBelieved(state) else { return true }
         doubt(denial, by: source, now: now, &state)
-        let offer = state.verification.arranged(question, given(good, against: denial), now: now)
+        // An answer without a certificate is given only if the next provider has it.
+        guard good.isVerified else { return true }
+        // The expired answer's error stands beside the answer's own.
+        let offer = state.verification.arranged(question, good.answer, now: now)
         let rendered = RenderedAnswer(offer, to: question).withEveryTTL(Bounds.lastKnownGoodTTLSeconds)
         expired.offer(
             lastKnownGood: ExpiredAnswer(
@@ -73,18 +81,19 @@ extension Lookup {
     }
 
     /// Whether two sources deny the last known good answer. Behind a captive portal none is believed.
-    private func isDenialBelieved(_ state: ResolverState) -> Bool {
+    func isDenialBelieved(_ state: ResolverState) -> Bool {
         held.isDenialConfirmed && !state.portal.isSuspected
     }
 
     /// Whether the answer may be a mistake or a lie about a last known good answer.
-    private func mayDeny(_ answer: Answer, _ state: ResolverState) -> Bool {
-        mayDoubt(state) && !answer.isFinal
+    private func mayDeny(_ answer: Answer, from source: Source, _ state: ResolverState) -> Bool {
+        mayDoubt(state) && !answer.isSigned && !answer.isAuthentic && !state.verification.isFinal(answer, from: source)
     }
 
     /// Whether the settings and the network allow doubts. With DNS64, "no data" leads to synthesised addresses.
     private func mayDoubt(_ state: ResolverState) -> Bool {
-        policy.stale.lastKnownGood > .zero && policy.cache.maxTTLSeconds > 0 && !upstreams.areFinal && mayCache
+        policy.stale.lastKnownGood > .zero && policy.limits.maxAgeSeconds > 0 && policy.cache.maxTTLSeconds > 0
+            && !upstreams.areFinal && mayCache
             && state.isStable && !state.dns64.isOn(for: question)
     }
 
@@ -98,7 +107,8 @@ extension Lookup {
     }
 
     private func given(_ good: LastKnownGood, against denial: Denial) -> Answer {
-        good.answer.mapTTLs { _ in Bounds.lastKnownGoodTTLSeconds }.remarked(denial.extendedError)
+        let seconds = min(Bounds.lastKnownGoodTTLSeconds, policy.cache.maxTTLSeconds)
+        return good.answer.mapTTLs { _ in seconds }.remarked(denial.extendedError)
     }
 
     private func doubt(_ denial: Denial, by source: Source, now: Instant, _ state: inout ResolverState) {
@@ -113,9 +123,4 @@ extension Lookup {
         let late = running.compactMap { attempt in attempt.provider.map { attempt.startedAt + ranking.hedgeDelay($0) } }
         return max(now, late.max() ?? now)
     }
-}
-
-extension Answer {
-    /// The answer is no mistake: signatures or a trusted upstream prove it, or a filter says that it blocks the name.
-    fileprivate var isFinal: Bool { isSigned || isAuthentic || remark?.tellsBlock ?? false }
 }

@@ -65,7 +65,7 @@ struct ExpiredOffer {
 
     /// Gives the answer at once while no provider replies.
     mutating func hurry(_ areUnresponsive: Bool, now: Instant) {
-        guard areUnresponsive != (cause == .unresponsive) else { return }
+        guard cause != .denied, areUnresponsive != (cause == .unresponsive) else { return }
         cause = areUnresponsive ? .unresponsive : .timeout
         at = areUnresponsive ? min(at, now) : startedAt + clientTimeout
     }

@@ -34,24 +34,23 @@ extension Lookup {
         finishFinally(with: answer, by: id, now: now, &state)
     }
 
-    /// Returns the provider's answer with the TTL limits of the settings. One in the place of a filter's must not
-    /// outlive the filter's outage.
-    func limited(_ answer: Answer, of provider: RankedID, _ ranking: UpstreamRanking) -> Answer {
-        let answer = policy.cache.applied(to: answer)
-        let isStandIn = ranking.isStandIn(provider, for: question.kind, among: upstreams)
-        return isStandIn ? answer.withTTL(to: Bounds.systemSubstituteTTLSeconds) : answer
+    /// Returns the answer as clients and the cache get it: one in the place of a filter's must not outlive the filter's
+    /// outage.
+    func limited(_ answer: Answer, from source: Source, _ ranking: UpstreamRanking) -> Answer {
+        guard let provider = source.ranked, ranking.isStandIn(provider, for: question.kind, among: upstreams) else {
+            return answer
+        }
+        return answer.withTTL(to: Bounds.systemSubstituteTTLSeconds)
     }
 
     /// Gives a block at once: neither the other address family nor DNS64 has an address in its place.
     func finishFinally(with answer: Answer, by provider: ProviderID, now: Instant, _ state: inout ResolverState) {
         guard !answer.isBlock else {
             state.blocks[provider, default: 0] += 1
-            return end(
-                with: policy.cache.applied(to: answer), from: .provider(provider), substituteReason: nil, now: now,
-                &state)
+            // A block has the limits of negative answers, whichever form it has.
+            return end(with: answer, from: .provider(provider), substituteReason: nil, now: now, &state)
         }
-        let isEmpty = answer.kind == .ambiguousEmpty
-        let answer = isEmpty ? Answer(negative: .noData, ttlSeconds: answer.ttlSeconds) : answer
-        finish(with: policy.cache.applied(to: answer), from: .provider(provider), now: now, &state)
+        let answer = policy.cache.applied(to: answer.withoutAmbiguity)
+        finish(with: answer, from: .provider(provider), now: now, &state)
     }
 }

@@ -371,7 +371,7 @@ final class Lookup {
 
     /// Updates the held expired answer after the cached answer was rearranged.
     func rearranged(_ answer: Answer) {
-        guard let own = expired.own else { return }
+        guard let own = expired.own, expired.cause != .denied else { return }
         expired.hold(own.with(RenderedAnswer(answer, to: question).withEveryTTL(policy.stale.answerTTLSeconds)))
     }
 

@@ -49,15 +49,14 @@ extension Lookup {
             // The provider was removed after the request, and the cache may have been replaced.
             if state.ranking[provider] == nil { disableCaching() }
             state.answered(attempt, by: provider, now: now)
-            if answer.kind == .ambiguousEmpty, !held.isDenialConfirmed {
+            if answer.kind == .ambiguousEmpty, !isDenialBelieved(state) {
                 held.hold(ambiguousEmpty: answer, attempt.source, now: now)
                 let isBilled = state.ranking[provider]?.traits.isBilled == true
                 failures.ended(provider, .isEmpty(mayBeUnregistered: isBilled))
                 providers.makeNextDue(now)
             } else {
                 finish(
-                    with: limited(answer.withoutAmbiguity, of: provider, state.ranking), from: attempt.source,
-                    now: now, &state)
+                    with: policy.cache.applied(to: answer.withoutAmbiguity), from: attempt.source, now: now, &state)
             }
         case nil where isSystemName:
             finish(with: policy.cache.applied(to: answer), from: .system, now: now, &state)
@@ -134,10 +133,12 @@ extension Lookup {
     func nameFailed(
         _ attempt: Attempt, _ failure: NameFailure, now: Instant, _ state: inout ResolverState
     ) {
-        state.verification.failed(question, .name(failure), by: attempt.source, now: now)
         if let block = state.ranking.block(of: question, by: failure, policy, from: attempt.upstream) {
+            state.verification.answered(
+                question, block, usable: block, by: attempt.source, took: attempt.startedAt.duration(to: now), now: now)
             return answeredFinally(attempt, block, now: now, &state)
         }
+        state.verification.failed(question, .name(failure), by: attempt.source, now: now)
         failures.nameFailed(failure, at: attempt.upstream)
         guard let provider = attempt.provider else { return systemFailed(now: now) }
         state.replied(failure, question.name, of: domain, by: provider, now: now)
@@ -457,7 +458,8 @@ extension Lookup {
         if source.isProvider, answer.kind == .records, !answer.isBlock, !answer.isLastKnownGood {
             for provider in failures.refusedBy { state.ranking[provider]?.contradicted(now: now) }
         }
-        let kept = keep(answer, from: source, substituteReason: substituteReason, now: now, &state)
+        let limited = limited(answer, from: source, state.ranking)
+        let kept = keep(limited, from: source, substituteReason: substituteReason, now: now, &state)
         replyToAll(kept, from: source, &state)
         abandonAll(now: now, &state)
         phase = .finished(.answered)

@@ -45,7 +45,8 @@ package struct Doubt: Equatable, Sendable {
     }
 }
 
-/// The begin and end of an episode in which clients got a last known good answer.
+/// The begin and end of an episode in which clients got a last known good answer. A flush and a change of the network
+/// end one without news.
 package enum DoubtNews: Equatable, Sendable {
     case given(Question, Doubt)
     case believed(Question, Doubt, DoubtEnd)

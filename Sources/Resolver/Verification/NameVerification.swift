@@ -272,7 +272,7 @@ struct NameVerification {
     mutating func becomesDue() {
         for index in addresses.indices { addresses[index].becomesDue() }
         for index in questions.indices {
-            questions[index].doubt = nil
+            (questions[index].doubt, questions[index].formerGood) = (nil, nil)
             questions[index].noneBetterUntil = nil
             questions[index].askedElsewhereAt = nil
         }
@@ -409,6 +409,9 @@ struct VerifiedQuestion {
 // These members are for callers that would otherwise copy the whole name to call it.
 extension [VerifiedQuestion] {
     func index(of question: Question) -> Int? { indices.first { self[$0].question == question } }
+
+    /// A last known good answer is denied.
+    var areDoubted: Bool { indices.contains { self[$0].doubt != nil } }
 
     /// Whether the addresses of an answer are probed, or will be soon.
     var areInUse: Bool { indices.contains { self[$0].isInUse || self[$0].isDoubted } }

@@ -89,7 +89,8 @@ struct NameVerificationTable {
     mutating func popMark(_ now: Instant) -> Int? { marks.popDue(now) }
 
     /// Returns the name to evict from a rotating sample. Names without an address go first, then names that have no
-    /// verdict and await none, as scans may ask for many names once. Names with mismatched addresses go last.
+    /// verdict and await none, as scans may ask for many names once. Names with mismatched addresses, and those with a doubted
+    /// last known good answer, go last.
     private mutating func leastNeeded() -> Int {
         var (least, lowest) = (hand, priority(hand))
         for _ in 0..<Bounds.verifiedNamesSample {
@@ -105,8 +106,9 @@ struct NameVerificationTable {
 
     // Reads the properties in place: a copy of a name retains all its lists.
     private func priority(_ number: Int) -> Int {
+        if names[number].hasMismatched || names[number].questions.areDoubted { return 3 }
+        if names[number].hasVerdict { return 2 }
         if !names[number].answers.contains(where: { !$0.addresses.isEmpty }) { return 0 }
-        if names[number].hasMismatched { return 3 }
-        return names[number].hasVerdict || names[number].questions.areInUse ? 2 : 1
+        return names[number].questions.areInUse ? 2 : 1
     }
 }

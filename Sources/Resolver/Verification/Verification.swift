@@ -92,7 +92,13 @@ struct Verification {
         isDoubted: Bool, now: Instant
     ) -> Answer {
         guard !answer.isBlock else {
-            if let number = known.number(of: question) { known.change(number) { $0.forget { $0 == question } } }
+            if let number = known.number(of: question) {
+                endDoubt(question, number, by: answer, from: source, now: now)
+                known.change(number) { name in
+                    name.forget { $0 == question }
+                    name.recordStored(question, from: source, now: now)
+                }
+            }
             return answer
         }
         let use: NameVerification.Use = (isInUse, isDoubted)
@@ -156,7 +162,7 @@ struct Verification {
     mutating func networkIsUnchanged(now: Instant) {
         for number in known.names.indices where known.names[number].hasMismatched {
             known.change(number) { $0.allowAskingElsewhere { _ in true } }
-            askElsewhere(number, now: now) { _ in true }
+            askElsewhere(number, now: now) { $0.endsAt > now }
         }
     }
 

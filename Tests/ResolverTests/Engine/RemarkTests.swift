@@ -59,7 +59,7 @@ struct RemarkTests {
         return actions
     }
 
-    private let filtered = ExtendedError(upstream: 15, text: "malware".utf8)
+    private let bogus = ExtendedError(upstream: 6, text: "bogus".utf8)
 
     @Test("an upstream's error goes with every kind of answer to client and cache")
     func ofUpstream() throws {
@@ -67,18 +67,18 @@ struct RemarkTests {
             try answer("192.0.2.1"), Answer(negative: .noSuchName), Answer(negative: .noData),
             Answer(negative: .ambiguousEmpty), try answer("192.0.2.1", ttl: 900_000),
         ]
-        for answer in answers.map({ $0.remarked(filtered) }) {
+        for answer in answers.map({ $0.remarked(bogus) }) {
             let actions = actions(Question(name, .a), .success(answer))
             let given = actions.compactMap { if case .reply(_, let answer, _) = $0 { answer.remark } else { nil } }
             let stored = actions.compactMap { if case .store(_, let answer, _, _) = $0 { answer.remark } else { nil } }
-            #expect(given == [filtered] && stored == [filtered], "\(answer.kind)")
+            #expect(given == [bogus] && stored == [bogus], "\(answer.kind)")
         }
     }
 
     @Test("what the system resolver says about the name precedes that it stood in")
     func ofSystem() throws {
         let stoodIn = SubstituteReason.unreachable.extendedError
-        for (said, wanted) in [(nil, stoodIn), (filtered, filtered), (ExtendedError(upstream: 3, text: []), stoodIn)] {
+        for (said, wanted) in [(nil, stoodIn), (bogus, bogus), (ExtendedError(upstream: 3, text: []), stoodIn)] {
             let system = FetchResult.success(try answer("192.0.2.1").remarked(said))
             let actions = actions(Question(name, .a), .failure(.refused), system: system)
             let given = actions.compactMap { if case .reply(_, let answer, _) = $0 { answer.remark } else { nil } }
@@ -92,11 +92,11 @@ struct RemarkTests {
         let data: [UInt8] = [0, 1, 0, 0, 4, 0, 4, 1, 2, 3, 4]
         let answer = Answer(records: [ResourceRecord(owner: name, type: .https, ttlSeconds: 60, data: data)])
         let aged = AgedAnswer(
-            RenderedAnswer(answer.remarked(filtered), to: https), ageMilliseconds: 70_000, lifetimeSeconds: 60)
+            RenderedAnswer(answer.remarked(bogus), to: https), ageMilliseconds: 70_000, lifetimeSeconds: 60)
         let given = actions(https, .failure(.refused), expired: aged).compactMap { action -> ExpiredAnswer? in
             if case .replyExpired(_, let answer, _) = action { answer } else { nil }
         }
-        #expect(given.count == 1 && given[0].answer.extendedError == filtered && given[0].extendedError == .staleAnswer)
+        #expect(given.count == 1 && given[0].answer.extendedError == bogus && given[0].extendedError == .staleAnswer)
         #expect(try given[0].answer.records(of: https)[0].addressHints.isEmpty)
     }
 

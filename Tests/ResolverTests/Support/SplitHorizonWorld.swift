@@ -170,7 +170,7 @@ struct SplitHorizonWorld {
         case .awaitAsk(let question, let source): cache.awaitHit(question, isSystems: source == .system)
         case .probe(let id, let target):
             coming.append((now + .milliseconds(40), .probeFinished(id, ProbeResult(verdict(on: target)))))
-        case .reply, .replyExpired, .fail, .probeNews, .forged, .contradicted, .portal: break
+        case .reply, .replyExpired, .fail, .probeNews, .forged, .contradicted, .portal, .doubt: break
         }
     }
 

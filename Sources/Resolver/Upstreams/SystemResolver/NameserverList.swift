@@ -129,7 +129,7 @@ package struct ListenAddresses: Sendable {
 extension Address {
     fileprivate var unmapped: Address { mapped ?? self }
 
-    var isUnspecified: Bool { self == .v4(0) || self == .v6(high: 0, low: 0) }
+    package var isUnspecified: Bool { self == .v4(0) || self == .v6(high: 0, low: 0) }
 
     /// Linux connects to loopback for the unspecified address, which some files use.
     fileprivate var connectable: Address {
