@@ -89,8 +89,8 @@ struct NameVerificationTable {
     mutating func popMark(_ now: Instant) -> Int? { marks.popDue(now) }
 
     /// Returns the name to evict from a rotating sample. Names without an address go first, then names that have no
-    /// verdict and await none, as scans may ask for many names once. Names with mismatched addresses, and those with a doubted
-    /// last known good answer, go last.
+    /// verdict and await none, as scans may ask for many names once. Names with mismatched addresses, and those whose
+    /// last known good answer is doubted, go last.
     private mutating func leastNeeded() -> Int {
         var (least, lowest) = (hand, priority(hand))
         for _ in 0..<Bounds.verifiedNamesSample {
