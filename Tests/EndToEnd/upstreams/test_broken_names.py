@@ -135,14 +135,14 @@ class OverDoH(BrokenNames):
         self.good_names_stay(["servfail.example", "refused.example"])
 
     def test_the_providers_reason_is_passed_on(self):
-        for name, code in (("bogus.example", 6), ("blocked.example", 15)):
-            # The second failure is remembered.
+        for name, status, code in (("bogus.example", "SERVFAIL", 6), ("blocked.example", "NXDOMAIN", 15)):
+            # The second failure is remembered, and the block is cached.
             for turn in range(2):
                 found = dig(self.server, name, "A")
-                self.assertEqual(("SERVFAIL", code), (found.status, found.extended_error), turn)
+                self.assertEqual((status, code), (found.status, found.extended_error), turn)
                 self.assertNotIn("\x1b", found.text)
         self.assertIn("no key[2J for DS", dig(self.server, "bogus.example", "A").text)
-        self.assertRegex(dig(self.server, "blocked.example", "A").text, r"\(x{128}\)")
+        self.assertRegex(dig(self.server, "blocked.example", "A").text, r"\(blocked by the provider: x{103}\)")
         for turn in range(2):
             self.assertEqual("YXDOMAIN", dig(self.server, "toolong.example", "A").status, turn)
         # The daemon's own check for loops does not count.
