@@ -108,7 +108,6 @@ struct Verification {
             }
             return arranged(question, answer, now: now)
         }
-        if !answer.isLastKnownGood { known.change(number) { $0.recordStored(question, from: source, now: now) } }
         conclude(number, now: now)
         if question.type.isAddress {
             // The verdict may have come while the lookup was in flight.
@@ -318,6 +317,13 @@ struct Verification {
         }
     }
 
+    /// Returns whether the answer has an address of the requested type that no probe found dead or mismatched. A local
+    /// fault as the cause does not matter: clients here cannot use the address either.
+    func hasUsableAddress(_ question: Question, _ answer: Answer) -> Bool {
+        let addresses = answer.addresses.filter { $0.recordType == question.type }
+        return !addresses.isEmpty && known[question]?.leadsNowhere(addresses) != true
+    }
+
     /// Returns whether every address in the answer is mismatched.
     func isForged(_ question: Question, _ answer: Answer) -> Bool {
         guard question.type.isAddress, !answer.isSigned, !answer.addresses.isEmpty, let name = known[question]
@@ -447,8 +453,11 @@ struct Verification {
             // `keep` comes first, so that the previous cached answer makes room for the new addresses.
             if let use { name.keep(question, answer, from: source, for: use, now: now) }
             // The source has not given a last known good answer now.
-            guard question.type.isAddress, !answer.isLastKnownGood else { return }
-            name.judge(question, answer, from: source, isFinal: isFinal, now: now)
+            guard !answer.isLastKnownGood else { return }
+            if question.type.isAddress {
+                name.judge(question, answer, from: source, isFinal: isFinal, now: now)
+            }
+            if use != nil { name.recordStored(question, from: source, now: now) }
         }
         if terms.scope == .nothing, plan.waitingCount > 0, !isProbed(question.name) { plan.remove(question.name) }
         return number
