@@ -13,6 +13,17 @@ package final class Answer: Equatable, Sendable {
         /// lists. The resolver asks another upstream before it accepts this. That costs names without records a second
         /// request, but plain DNSPod replies in the same way about names that it does not serve.
         case ambiguousEmpty
+
+        /// Other modules would call the derived operator through its witness.
+        @inlinable
+        package static func == (left: Kind, right: Kind) -> Bool {
+            switch (left, right) {
+            case (.records, .records), (.noData, .noData), (.noSuchName, .noSuchName),
+                (.ambiguousEmpty, .ambiguousEmpty):
+                true
+            case (.records, _), (.noData, _), (.noSuchName, _), (.ambiguousEmpty, _): false
+            }
+        }
     }
 
     package let kind: Kind

@@ -55,6 +55,9 @@ package enum NameUpstreams: Hashable, Sendable {
         }
     }
 
+    /// Lookups of the name ask no provider.
+    var haveNoProvider: Bool { self == .system || areFinal }
+
     func isOwner(_ provider: RankedID) -> Bool {
         if case .owners(let owners, _) = self, case .provider(let id) = provider { owners.contains(id) } else { false }
     }

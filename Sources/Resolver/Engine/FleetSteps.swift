@@ -18,7 +18,7 @@ extension Resolver {
         guard state.isStable, answer.kind != .ambiguousEmpty, answer.ttlSeconds > 0,
             state.ranking[.provider(provider)] != nil
         else { return nil }
-        let judgement = state.ranking.judged(answer, to: question, by: policy, from: .provider(provider))
+        let judgement = policy.judged(answer, to: question, from: .provider(provider), state.ranking)
         return if case .blocked = judgement { answer } else { judgement.usable }
     }
 

@@ -673,11 +673,9 @@ package struct Resolver {
     ///
     /// - Parameter announced: the search domains that the network announces.
     package func splitHorizon(announced: [Name]) -> SplitHorizon {
-        let isRouted = { (name: Name) in
-            let upstreams = routing.policy.upstreams(for: name)
-            return upstreams == .system || upstreams.areFinal
-        }
-        var found = state.comparedNames.splitHorizon(behind: routing.policy.nat64Prefixes, announced: announced)
+        let isRouted = { (name: Name) in routing.policy.upstreams(for: name).haveNoProvider }
+        var found = state.comparedNames.splitHorizon(
+            behind: routing.policy.nat64Prefixes, announced: announced, publicNames: state.plan.namesOfProviders)
         for index in found.names.indices { found.names[index].isRouted = isRouted(found.names[index].name) }
         for index in found.suffixes.indices { found.suffixes[index].isRouted = isRouted(found.suffixes[index].name) }
         return found

@@ -87,7 +87,8 @@ extension Lookup {
 
     /// Whether the answer may be a mistake or a lie about a last known good answer.
     private func mayDeny(_ answer: Answer, from source: Source, _ state: ResolverState) -> Bool {
-        mayDoubt(state) && !answer.isSigned && !answer.isAuthentic && !state.verification.isFinal(answer, from: source)
+        mayDoubt(state) && !answer.isSigned && !answer.isAuthentic
+            && !state.verification.filters.makeFinal(answer, from: source)
     }
 
     /// Whether the settings and the network allow doubts. With DNS64, "no data" leads to synthesised addresses.

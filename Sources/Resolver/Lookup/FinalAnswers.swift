@@ -7,8 +7,8 @@ extension UpstreamRanking {
     func block(
         of question: Question, by failure: NameFailure, _ policy: NamePolicy, from upstream: Upstream
     ) -> Answer? {
-        guard case .provider = upstream, let traits = upstream.ranked.flatMap({ self[$0]?.traits }) else { return nil }
-        return policy.block(of: question, by: failure, of: traits)
+        guard case .provider = upstream, let standing = upstream.ranked.flatMap({ self[$0] }) else { return nil }
+        return policy.block(of: question, by: failure, isFilter: standing.traits.filters)
     }
 }
 
@@ -18,7 +18,7 @@ extension ResolverState {
     /// - Parameter answer: the answer as judged.
     func isFinal(_ answer: Answer, from source: Source) -> Bool {
         guard case .provider = source else { return false }
-        return answer.isBlock || verification.isFinal(answer, from: source)
+        return answer.isBlock || verification.filters.makeFinal(answer, from: source)
     }
 }
 

@@ -11,12 +11,14 @@ extension Lookup {
         if attempt.upstream == .system, state.portal.covers(question.name), let usable = portalAnswer(answer, state) {
             return finishForPortal(with: usable, now: now, &state)
         }
-        let judgement = state.ranking.judged(answer, to: question, by: policy, from: attempt.upstream)
-        if case .contradicts(let contradiction) = judgement {
+        let usable: Answer?
+        switch policy.judged(answer, to: question, from: attempt.upstream, state.ranking) {
+        case .contradicts(let contradiction):
             return contradicted(attempt, answer, contradiction, now: now, &state)
+        case .usable(let answer), .blocked(let answer): usable = answer
+        case .onlyPrivate: usable = nil
         }
-        let usable = judgement.usable
-        state.verification.answered(
+        let isFinal = state.verification.answered(
             question, answer, usable: usable, by: attempt.source,
             took: attempt.isSent ? attempt.startedAt.duration(to: now) : nil, now: now)
         state.compare(
@@ -25,9 +27,7 @@ extension Lookup {
         guard let answer = usable else {
             return hasOnlyPrivateAddresses(attempt, answer, now: now, &state)
         }
-        if state.isFinal(answer, from: attempt.source) {
-            return answeredFinally(attempt, answer, now: now, &state)
-        }
+        if isFinal || answer.isBlock { return answeredFinally(attempt, answer, now: now, &state) }
         if !isSystemName, state.isUnreachableAnswer(question, answer, from: attempt.source, policy, now: now) {
             return leadsNowhere(attempt, answer, now: now, &state)
         }
@@ -455,7 +455,9 @@ extension Lookup {
         with answer: Answer, from source: Source, substituteReason: SubstituteReason?, now: Instant,
         _ state: inout ResolverState
     ) {
-        if source.isProvider, answer.kind == .records, !answer.isBlock, !answer.isLastKnownGood {
+        if !failures.refusedBy.isEmpty, source.isProvider, answer.kind == .records, !answer.isBlock,
+            !answer.isLastKnownGood
+        {
             for provider in failures.refusedBy { state.ranking[provider]?.contradicted(now: now) }
         }
         let limited = limited(answer, from: source, state.ranking)

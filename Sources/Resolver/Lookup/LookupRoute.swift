@@ -12,6 +12,7 @@ extension Lookup {
         /// Longest wait for the other lookup's trial: the usual answer time.
         let trialPatience: Duration
         /// Providers that filter nothing, beside some that do: asked only if none that filters can be reached.
+        /// At most `Bounds.maxStandIns`.
         let standIns: [RankedID]
         /// Throttled and over-budget providers: asked only if no other provider has an answer.
         let throttled: [RankedID]

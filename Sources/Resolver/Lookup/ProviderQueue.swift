@@ -35,7 +35,7 @@ struct ProviderQueue {
         // A refresh does not wait for a trial. Its budget is charged now, so its request must not be sent later with
         // others.
         trialUntil = trialPending.isEmpty || isRefresh ? nil : now + route.trialPatience
-        standIns = Array(route.standIns.prefix(Bounds.maxStandIns))
+        standIns = route.standIns
         throttled = route.throttled
         blocked = route.blocked
         hedge = route.hedge

@@ -71,7 +71,7 @@ struct ResolverState {
         shadows.keep(providers)
         contradicting.keep(providers)
         blocks = blocks.filter { known in providers.contains { $0.id == .provider(known.key) } }
-        verification.setFilters(providers)
+        verification.filters = Filters(providers)
         comparedNames.keep(providers)
         comparisons.hasSystem = hasSystem
     }
@@ -239,7 +239,7 @@ struct ResolverState {
         _ question: Question, _ answer: Answer, _ policy: NamePolicy, from provider: ProviderID, took: Duration?,
         now: Instant
     ) -> Answer? {
-        let judgement = ranking.judged(answer, to: question, by: policy, from: .provider(provider))
+        let judgement = policy.judged(answer, to: question, from: .provider(provider), ranking)
         if case .contradicts(let contradiction) = judgement {
             contradicted(question, answer, contradiction, from: .provider(provider), took: took, now: now)
             return nil
@@ -275,28 +275,30 @@ struct ResolverState {
         _ standsIn: StandInPolicy, isAsked: Bool, now: Instant
     ) {
         // Views have upstreams of their own. Behind a portal, and between two networks, nothing is learned.
-        guard question.type.isAddress, question.clients.view == 0, isStable, !mayBePortals else { return }
-        let isRouted = upstreams == .system || upstreams.areFinal
+        guard question.type.isAddress, question.clients.view == 0, isStable, !portal.isSuspected,
+            !portal.hindersAll
+        else { return }
+        let includesPublic = comparisons.scope == .all
         let isLocal = if case .provider = source { false } else { true }
         // A filter's denial may be on purpose.
         let isUsable = usable.map { !$0.isBlock && ($0.kind == .records || !isFinal($0, from: source)) } ?? false
         let isRecorded = comparedNames.heard(
-            question, answer, isUsable: isUsable, from: source, isLocal: isLocal, isRouted: isRouted,
-            isAsked: isAsked && !isLocal, now: now)
-        guard isRecorded || comparisons.scope == .all, comparisons.isOn, !isRouted, standsIn != .never else { return }
+            question, answer, isUsable: isUsable, from: source, isPublic: plan.isProviders(question.name),
+            isLocal: isLocal, isRouted: upstreams.haveNoProvider, isAsked: isAsked && !isLocal,
+            includesPublic: includesPublic, now: now)
+        guard isRecorded || includesPublic, comparisons.isOn, !upstreams.haveNoProvider, standsIn != .never else {
+            return
+        }
         let plain = Question(question.name, question.type)
         if comparisons.mayControl(question.type, now), comparedNames.isControlDue(plain, now: now) {
             askSystem(Question(comparisons.inventedName(), question.type), isControl: true, now: now)
         }
         guard !isLocal, comparisons.mayCompare(now),
-            comparedNames.isComparisonDue(plain, includesPublic: comparisons.scope == .all, now: now)
+            comparedNames.isComparisonDue(plain, includesPublic: includesPublic, now: now)
         else { return }
         comparedNames.compared(plain, now: now)
         askSystem(plain, isControl: false, now: now)
     }
-
-    /// Whether the answers of the network's resolvers may be a portal's.
-    private var mayBePortals: Bool { portal.isSuspected || portal.hindersAll }
 
     private mutating func askSystem(_ question: Question, isControl: Bool, now: Instant) {
         let id = nextID(ofLookup: FetchID.noLookup)
@@ -309,9 +311,9 @@ struct ResolverState {
         _ pending: ComparisonQuestions.Pending, _ result: FetchResult, _ policy: NamePolicy, now: Instant
     ) {
         let question = pending.question
-        guard case .success(let answer) = result, isStable, !mayBePortals else { return }
+        guard case .success(let answer) = result, isStable, !portal.isSuspected, !portal.hindersAll else { return }
         guard !pending.isControl else { return comparedNames.controlled(question.type, answer, now: now) }
-        let usable = ranking.judged(answer, to: question, by: policy, from: .system).usable
+        let usable = policy.judged(answer, to: question, from: .system, ranking).usable
         compare(
             question, answer, usable: usable, from: .system, among: policy.upstreams, policy.standsIn, isAsked: false,
             now: now)
@@ -328,9 +330,10 @@ struct ResolverState {
 
     /// Informs the portal detection of an upstream's result.
     mutating func heard(_ upstream: Upstream, _ result: FetchResult, of holder: ShareHolder, now: Instant) {
-        let couldBePortals = portal.hindersAll
+        // Only a failure looks like a portal.
+        let mayBegin = if case .failure = result { !portal.hindersAll } else { false }
         portal.heard(upstream, result, of: holder.domain, now: now)
-        if !couldBePortals, portal.hindersAll { comparedNames.forgetLocal(since: now - Bounds.portalSignLife) }
+        if mayBegin, portal.hindersAll { comparedNames.forgetLocal(since: now - Bounds.portalSignLife) }
         verification.isGuarded = portal.isSuspected
     }
 

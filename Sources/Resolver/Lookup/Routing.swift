@@ -173,6 +173,7 @@ struct Routing {
             order.removeAll { ranking.unserved.isPaused(question.name, at: $0, now) }
             standIns.removeAll { ranking.unserved.isPaused(question.name, at: $0, now) }
         }
+        if standIns.count > Bounds.maxStandIns { standIns = Array(standIns.prefix(Bounds.maxStandIns)) }
         if let charged, let index = order.firstIndex(of: charged), !ranking.isInTrouble(charged, now),
             upstreams.isOwner(charged) == upstreams.isOwner(order[0])
         {

@@ -12,7 +12,7 @@ enum AnswerJudgement {
     case blocked(Answer)
     /// All addresses of another upstream's answer are private, or a signature covers a private one beside others.
     case onlyPrivate
-    case contradicts(Contradiction)
+    indirect case contradicts(Contradiction)
 
     /// The answer for clients; nil if there is none to give.
     var usable: Answer? {
@@ -34,20 +34,23 @@ extension Answer {
 extension NamePolicy {
     /// - Parameters:
     ///   - answer: the upstream's answer before filters and TTL limits.
-    ///   - provider: the provider that gave it; nil: another upstream, which is no filter.
+    ///   - mayBlock: a provider gave it. No other upstream is a filter.
+    ///   - isFilter: the operator chose the provider as a filter.
     ///   - carriesAliases: the upstream's format has CNAME records.
     func judged(
-        _ answer: Answer, to question: Question, from provider: ProviderTraits?, carriesAliases: Bool
+        _ answer: Answer, to question: Question, mayBlock: Bool, isFilter: Bool, carriesAliases: Bool
     ) -> AnswerJudgement {
-        let isBlock = provider != nil && isBlock(answer, of: question)
+        let hasPrivate = hasPrivateAddresses(answer)
+        let isBlock = mayBlock && isBlock(answer, of: question, hasPrivate: hasPrivate)
         // A rule for the name knows better than a guess, but not better than a chosen filter.
-        if let expectation, !isBlock || provider?.filters != true,
+        if let expectation, !isBlock || !isFilter,
             let contradiction = expectation.contradiction(
                 in: answer, to: question, carriesAliases: carriesAliases, behind: probes.nat64Prefixes)
         {
             return .contradicts(contradiction)
         }
         guard !isBlock else { return .blocked(block(of: question, answer.ttlSeconds, answer.remark)) }
+        guard hasPrivate else { return .usable(answer.withoutOwnRemark) }
         return withoutPrivateAddresses(answer.withoutOwnRemark, of: question.name).map { .usable($0) } ?? .onlyPrivate
     }
 
@@ -56,20 +59,21 @@ extension NamePolicy {
     /// RFC 8914 sections 4.16 to 4.18: "Blocked", "Censored" and "Filtered" are about the name, with every response
     /// code. "Prohibited" (4.19) with REFUSED, and a bare REFUSED, are about the client: they block a name only if the
     /// operator chose the provider as a filter.
-    func block(of question: Question, by failure: NameFailure, of provider: ProviderTraits) -> Answer? {
-        let isBlock = failure.extendedError?.blocksName == true || provider.filters && failure.responseCode == .refused
+    func block(of question: Question, by failure: NameFailure, isFilter: Bool) -> Answer? {
+        let isBlock = failure.extendedError?.blocksName == true || isFilter && failure.responseCode == .refused
         guard isBlock, !mayBeLocal(question.name) else { return nil }
         return block(of: question, Answer.defaultNegativeTTLSeconds, failure.extendedError)
     }
 
     /// Whether a provider's answer blocks the name: it has only addresses that no public name may have, or none and an
     /// extended error that says so.
-    private func isBlock(_ answer: Answer, of question: Question) -> Bool {
+    private func isBlock(_ answer: Answer, of question: Question, hasPrivate: Bool) -> Bool {
         switch answer.kind {
         case .noSuchName, .noData, .ambiguousEmpty:
             return answer.remark?.tellsBlock == true && !mayBeLocal(question.name)
         case .records: break
         }
+        guard hasPrivate else { return false }
         if question.type.isServiceBinding {
             let hints = answer.records.flatMap(\.addressHints)
             return !hints.isEmpty && hints.allSatisfy { $0.isUnspecified || $0.isLoopback }
@@ -106,27 +110,32 @@ extension NamePolicy {
     /// Returns the answer without private addresses and address hints, whichever upstream gave it; nil if none of its
     /// addresses is left, or if a signature covers them.
     func withoutPrivateAddresses(_ answer: Answer, of name: Name) -> Answer? {
+        guard hasPrivateAddresses(answer), !mayBeLocal(name) else { return answer }
+        guard !answer.isSigned else { return nil }
         let prefixes = probes.nat64Prefixes
         let isPrivate = { (address: Address) in address.isPrivate(behind: prefixes) }
-        let hasPrivate =
-            answer.addresses.contains(where: isPrivate)
-            || answer.records.indices.contains { index in
-                answer.records[index].type.isServiceBinding
-                    && answer.records[index].addressHints.contains(where: isPrivate)
-            }
-        guard hasPrivate, !mayBeLocal(name) else { return answer }
-        guard !answer.isSigned else { return nil }
         let records = answer.records.filter { !($0.address.map(isPrivate) ?? false) }
             .map { $0.withAddressHints { !isPrivate($0) } }
         guard records.contains(where: { $0.address != nil || $0.type.isServiceBinding }) else { return nil }
         return Answer(records: records).remarked(.filteredAddresses)
+    }
+
+    /// Whether an address or address hint of the answer is private.
+    private func hasPrivateAddresses(_ answer: Answer) -> Bool {
+        let prefixes = probes.nat64Prefixes
+        // Records with hints answer questions of their own type.
+        guard answer.addresses.isEmpty else { return answer.addresses.contains { $0.isPrivate(behind: prefixes) } }
+        return answer.records.contains { record in
+            record.type.isServiceBinding && record.addressHints.contains { $0.isPrivate(behind: prefixes) }
+        }
     }
 }
 
 extension Answer {
     /// Whether the answer is a provider's block, as judged: no source may give another one for the name while it lasts.
     package var isBlock: Bool {
-        remark?.tellsProvidersBlock == true && (kind != .records || addresses.allSatisfy(\.isUnspecified))
+        guard let remark else { return false }
+        return remark.tellsProvidersBlock && (kind != .records || addresses.allSatisfy(\.isUnspecified))
     }
 }
 

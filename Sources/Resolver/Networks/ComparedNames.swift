@@ -86,17 +86,28 @@ struct ComparedNames {
     ///   - answer: the answer as received.
     ///   - isUsable: the answer has addresses that a public name may have, or no address.
     ///   - isLocal: as in `Statement`.
+    ///   - isPublic: a provider's records of the name are known from before.
     ///   - isRouted: the settings send the name to a resolver of the network, so that it is not to be found.
     ///   - isAsked: a client waits for the answer.
+    ///   - includesPublic: every name that providers have is compared.
     /// - Returns: whether the answer was recorded. Most names have nothing to compare.
     mutating func heard(
-        _ question: Question, _ answer: Answer, isUsable: Bool, from source: Source, isLocal: Bool, isRouted: Bool,
-        isAsked: Bool, now: Instant
+        _ question: Question, _ answer: Answer, isUsable: Bool, from source: Source,
+        isPublic: @autoclosure () -> Bool, isLocal: Bool, isRouted: @autoclosure () -> Bool, isAsked: Bool,
+        includesPublic: Bool, now: Instant
     ) -> Bool {
         let isBlock = !isLocal && (!isUsable || answer.remark.map { (15...18).contains($0.code) } ?? false)
         // An expired answer (RFC 8914 sections 4.4 and 4.20) says nothing about the present.
         if isLocal, let code = answer.remark?.code, code == 3 || code == 19 { return false }
-        guard let number = enter(question.name, onlyKnown: isRouted, now: now) else { return false }
+        let known = number(of: question.name)
+        if known == nil {
+            // Providers have the name, and no resolver of the network was heard.
+            let isOrdinary = !isLocal && !isBlock && answer.kind != .noSuchName
+            if isOrdinary, !includesPublic, answer.kind == .records || isPublic() { return false }
+            guard !isRouted() else { return false }
+        }
+        let number = known ?? add(question.name, isPublic: isPublic(), now: now)
+        entries[number].touchedAt = now
         if isAsked { entries[number].asked(now: now) }
         if !isLocal, !isBlock, answer.kind == .records { entries[number].isPublic = true }
         if !isLocal, !isBlock, answer.kind != .noSuchName, entries[number].isPublic, !entries[number].hasLocal {
@@ -214,21 +225,16 @@ struct ComparedNames {
 
     private func number(of name: Name) -> Int? { index.number(name.indexHash) { entries.span[$0].name == name } }
 
-    /// - Returns: nil for an unknown name if only known ones are meant.
-    private mutating func enter(_ name: Name, onlyKnown: Bool, now: Instant) -> Int? {
-        if let number = number(of: name) {
-            entries[number].touchedAt = now
-            return number
-        }
-        guard !onlyKnown else { return nil }
+    private mutating func add(_ name: Name, isPublic: Bool, now: Instant) -> Int {
+        let new = Entry(name: name, touchedAt: now, isPublic: isPublic)
         let number: Int
         if entries.count < Bounds.maxComparedNames {
             number = entries.count
-            entries.append(Entry(name: name, touchedAt: now))
+            entries.append(new)
         } else {
             number = leastNeeded()
             index.remove(number, hash: entries[number].name.indexHash)
-            entries[number] = Entry(name: name, touchedAt: now)
+            entries[number] = new
         }
         index.add(number, hash: name.indexHash)
         return number

@@ -67,14 +67,18 @@ extension ComparedNames {
     /// - Parameters:
     ///   - prefixes: the NAT64 prefixes of the network. Addresses made with them are no addresses of its own.
     ///   - announced: the search domains that the network announces.
-    func splitHorizon(behind prefixes: [NAT64Prefix], announced: [Name]) -> SplitHorizon {
+    ///   - publicNames: names that providers have.
+    func splitHorizon(
+        behind prefixes: [NAT64Prefix], announced: [Name], publicNames: Set<Name>
+    ) -> SplitHorizon {
         let domains = domainsOfAddresses(behind: prefixes)
         let invented = controls.values.flatMap(\.addresses).sorted { $0.description < $1.description }
         var names = entries.compactMap { entry in
             kind(of: entry, behind: prefixes, domains, invented).map { entry.split($0) }
         }
         names.sort { $0.name < $1.name }
-        let suffixes = suffixes(of: names, announced: announced)
+        let known = entries.filter(\.isPublic).map(\.name)
+        let suffixes = suffixes(of: names, announced: announced, publicNames: publicNames.union(known))
         for index in names.indices {
             names[index].suffix = suffixes.first { names[index].name.isWithin($0.name) }?.name
         }
@@ -125,7 +129,7 @@ extension ComparedNames {
 
     /// Returns the outermost suffixes with names found below several labels, or announced, and without a name that
     /// providers have.
-    private func suffixes(of names: [SplitName], announced: [Name]) -> [SplitSuffix] {
+    private func suffixes(of names: [SplitName], announced: [Name], publicNames: Set<Name>) -> [SplitSuffix] {
         var children: [Name: Set<Name>] = [:]
         for found in names where found.kind != .verifiedHere {
             for (child, suffix) in found.name.ancestors {
@@ -135,9 +139,8 @@ extension ComparedNames {
         }
         children = children.filter { $1.count >= Bounds.namesOfSuffix || announced.contains($0) }
         guard !children.isEmpty else { return [] }
-        let found = Set(names.map(\.name))
-        for entry in entries where entry.isPublic && !found.contains(entry.name) {
-            for name in [entry.name] + entry.name.ancestors.map(\.name) { children[name] = nil }
+        for name in publicNames.subtracting(names.map(\.name)) {
+            for suffix in [name] + name.ancestors.map(\.name) { children[suffix] = nil }
         }
         let shared = Set(children.keys)
         let outermost = shared.filter { $0.parent?.isWithin(anyOf: shared) == false }.sorted()

@@ -161,6 +161,16 @@ struct RefreshPlan {
         return (hasAny, entries[number].providerRecordsEnd)
     }
 
+    /// Whether the last answer to a client's question for the name's addresses was a provider's records.
+    func isProviders(_ name: Name) -> Bool {
+        [RecordType.a, .aaaa].contains { records(of: Question(name, $0)).providersEnd != nil }
+    }
+
+    /// The names for which `isProviders` holds.
+    var namesOfProviders: Set<Name> {
+        Set(entries.lazy.filter { $0.providerRecordsEnd != nil && $0.question.clients.view == 0 }.map(\.question.name))
+    }
+
     /// Returns the demand; nil for an unknown question.
     func demand(for question: Question) -> Demand? { number(of: question).map { entries[$0].demand } }
 

@@ -207,7 +207,7 @@ final class UpstreamRanking {
     }
 
     private func isCandidate(_ index: Int, _ kind: QuestionKind, _ upstreams: NameUpstreams) -> Bool {
-        isReachable(index, kind, upstreams) && !isStandIn(index, kind, upstreams)
+        isReachable(index, kind, upstreams) && !(hasFilters && isStandIn(index, kind, upstreams))
     }
 
     private func isReachable(_ index: Int, _ kind: QuestionKind, _ upstreams: NameUpstreams) -> Bool {
@@ -227,7 +227,7 @@ final class UpstreamRanking {
     }
 
     private func isStandIn(_ index: Int, _ kind: QuestionKind, _ upstreams: NameUpstreams) -> Bool {
-        guard hasFilters, !standings[index].traits.filters else { return false }
+        guard !standings[index].traits.filters else { return false }
         if case .owners(_, isExclusive: false) = upstreams, upstreams.isOwner(standings[index].traits.id) {
             return false
         }

@@ -209,34 +209,43 @@ struct NameVerification {
         let kept = VerifiedQuestion.Kept(
             answer: held, source: source, endsAt: now + .seconds(Int64(answer.ttlSeconds)),
             handedOut: arranged(question, held))
-        let formerGood = answer.isLastKnownGood ? nil : formerGood(of: question, before: answer)
-        change(question, now: now) { known in
-            if !answer.isLastKnownGood { known.formerGood = formerGood }
-            known.kept = isAddress || answer.isHeld ? kept : nil
-            known.isDoubted = use.isDoubted
-            if use.isInUse { known.isRefreshed() }
-        }
+        touchedAt = now
+        let index = index(of: question) ?? add(question, now: now)
+        if !answer.isLastKnownGood { keepFormerGood(index, before: answer) }
+        questions[index].touchedAt = now
+        questions[index].kept = isAddress || answer.isHeld ? kept : nil
+        questions[index].isDoubted = use.isDoubted
+        if use.isInUse { questions[index].isRefreshed() }
     }
 
-    /// Returns the last known good answer that the new answer replaces; nil: there is none, or the new one denies it.
-    private func formerGood(of question: Question, before answer: Answer) -> VerifiedQuestion.Kept? {
-        guard question.type.isAddress, let index = index(of: question), !isDenial(answer) else { return nil }
-        guard let kept = questions[index].kept, kept.answer.addresses != answer.addresses, hasVerified(kept) else {
-            return questions[index].formerGood
-        }
-        return kept
+    /// Keeps the last known good answer that a new answer replaces, unless the new one denies it.
+    private mutating func keepFormerGood(_ index: Int, before answer: Answer) {
+        // Without a verdict, no answer was good, and no address fails.
+        guard hasVerdict || answer.kind != .records else { return }
+        guard !isDenial(answer) else { return questions[index].formerGood = nil }
+        guard questions[index].question.type.isAddress, let kept = questions[index].kept,
+            kept.answer.addresses != answer.addresses, hasVerified(kept)
+        else { return }
+        questions[index].formerGood = kept
     }
 
     /// Lets the addresses of an answer be judged. Records the answer if it differs from the one that arrived, as an
     /// answer of DNS64 does.
     ///
-    /// - Parameter isFinal: as in `SourceAnswer`.
-    mutating func judge(_ question: Question, _ answer: Answer, from source: Source, isFinal: Bool, now: Instant) {
+    /// - Parameters:
+    ///   - isFinal: as in `SourceAnswer`.
+    ///   - isStored: the answer is stored in the cache.
+    mutating func judge(
+        _ question: Question, _ answer: Answer, from source: Source, isFinal: Bool, isStored: Bool, now: Instant
+    ) {
         let addresses = answer.addresses.atMost(Bounds.maxHeldAddresses)
-        if !answers.contains(where: { $0.isAnswer(question, from: source) && $0.addresses == addresses }) {
-            var made = SourceAnswer(question, answer, usable: answer, by: source, took: nil, now: now)
-            made.isFinal = isFinal
-            record(made)
+        if let arrived = answers.index(of: question, from: source), answers[arrived].addresses == addresses {
+            if isStored { answers[arrived].keptAt = now }
+        } else {
+            record(
+                SourceAnswer(
+                    question, answer, usable: answer, by: source, took: nil, isFinal: isFinal,
+                    keptAt: isStored ? now : nil, now: now))
         }
         if terms.scope != .nothing { enter(addresses, ttlSeconds: answer.ttlSeconds, now: now) }
     }
@@ -410,11 +419,22 @@ struct VerifiedQuestion {
 extension [VerifiedQuestion] {
     func index(of question: Question) -> Int? { indices.first { self[$0].question == question } }
 
-    /// A last known good answer is denied.
-    var areDoubted: Bool { indices.contains { self[$0].doubt != nil } }
+    enum Use {
+        case none
+        /// The addresses of an answer are probed, or will be soon.
+        case probed
+        /// A last known good answer is denied.
+        case denied
+    }
 
-    /// Whether the addresses of an answer are probed, or will be soon.
-    var areInUse: Bool { indices.contains { self[$0].isInUse || self[$0].isDoubted } }
+    var use: Use {
+        var use = Use.none
+        for index in indices {
+            if self[index].doubt != nil { return .denied }
+            if self[index].isInUse || self[index].isDoubted { use = .probed }
+        }
+        return use
+    }
 
     /// Whether a cached answer may have to be rearranged although no address has a verdict.
     var mayBeOutdated: Bool {

@@ -19,6 +19,8 @@ struct NameInView: Equatable {
 struct NameVerificationTable {
     private(set) var names: [NameVerification] = []
     private var index = HashIndex()
+    /// The place entered last: most look-ups of an event are for one name.
+    private var latest = 0
     private var hand = 0
     /// When an address of a name in use is due for a probe. The next query for the name starts it.
     private var marks = DeadlineQueue()
@@ -45,9 +47,14 @@ struct NameVerificationTable {
     }
 
     func number(of question: Question) -> Int? {
-        index.number(question.name.indexHash) {
-            names[$0].key.view == question.clients.view && names[$0].name == question.name
+        if latest < names.count, isOf(question, latest) { return latest }
+        return index.number(question.name.indexHash) {
+            isOf(question, $0)
         }
+    }
+
+    private func isOf(_ question: Question, _ number: Int) -> Bool {
+        names[number].key.view == question.clients.view && names[number].key.name == question.name
     }
 
     subscript(question: Question) -> NameVerification? { number(of: question).map { names[$0] } }
@@ -60,7 +67,10 @@ struct NameVerificationTable {
 
     /// Returns the place of a question's name, and adds the name if it is unknown.
     mutating func enter(_ question: Question, now: Instant) -> Int {
-        if let number = number(of: question) { return number }
+        if let number = number(of: question) {
+            latest = number
+            return number
+        }
         let new = NameVerification(NameInView(question), now: now)
         let number: Int
         if names.count < Bounds.maxVerifiedNames {
@@ -74,6 +84,7 @@ struct NameVerificationTable {
             evictions += 1
         }
         index.add(number, hash: question.name.indexHash)
+        latest = number
         return number
     }
 
@@ -92,23 +103,26 @@ struct NameVerificationTable {
     /// verdict and await none, as scans may ask for many names once. Names with mismatched addresses, and those whose
     /// last known good answer is doubted, go last.
     private mutating func leastNeeded() -> Int {
-        var (least, lowest) = (hand, priority(hand))
+        var (place, least, lowest) = (hand, hand, priority(hand))
         for _ in 0..<Bounds.verifiedNamesSample {
-            hand = (hand + 1) % names.count
-            let priority = priority(hand)
-            if (priority, names[hand].touchedAt) < (lowest, names[least].touchedAt) {
-                (least, lowest) = (hand, priority)
+            place = place + 1 < names.count ? place + 1 : 0
+            let priority = priority(place)
+            guard priority < lowest || priority == lowest && names[place].touchedAt < names[least].touchedAt else {
+                continue
             }
+            (least, lowest) = (place, priority)
         }
-        hand = (hand + 1) % names.count
+        hand = place + 1 < names.count ? place + 1 : 0
         return least
     }
 
     // Reads the properties in place: a copy of a name retains all its lists.
     private func priority(_ number: Int) -> Int {
-        if names[number].hasMismatched || names[number].questions.areDoubted { return 3 }
+        if names[number].hasMismatched { return 3 }
+        let use = names[number].questions.use
+        if use == .denied { return 3 }
         if names[number].hasVerdict { return 2 }
-        if !names[number].answers.contains(where: { !$0.addresses.isEmpty }) { return 0 }
-        return names[number].questions.areInUse ? 2 : 1
+        if !names[number].answers.haveAddresses { return 0 }
+        return use == .probed ? 2 : 1
     }
 }

@@ -15,26 +15,31 @@ package struct SourceAnswer: Equatable, Sendable {
     /// Time until the answer; nil for an unsolicited answer.
     package let took: Duration?
     package let answeredAt: Instant
-    /// The text of the block that the answer is; nil: it is none.
-    package let block: String?
-    /// How the answer contradicts the rule for its name; nil if it does not.
-    package let contradiction: Contradiction?
     /// When the answer was stored in the cache; nil if it was not stored.
     package internal(set) var keptAt: Instant?
     /// The verdicts on its addresses count for or against the source. False for signed answers, which are not verified,
     /// for answers that a rule has refused, and for those that arrived during a network change.
-    var isJudged: Bool
+    let isJudged: Bool
     /// The answer is a filter's: its addresses prove no forgery.
-    var isFinal = false
+    let isFinal: Bool
     /// The answer was counted as true by `takeTruths`.
     var isProven = false
+    /// What makes the answer no ordinary one; nil for most.
+    private let special: Special?
+
+    private indirect enum Special: Equatable {
+        case block(String)
+        case contradiction(Contradiction)
+    }
 
     /// - Parameters:
     ///   - answer: the answer as received.
     ///   - usable: the answer without addresses that no public name may have; nil: nothing is left.
+    ///   - isStable: the network does not change just now.
     init(
         _ question: Question, _ answer: Answer, usable: Answer?, _ contradiction: Contradiction? = nil,
-        by source: Source, took: Duration?, now: Instant
+        by source: Source, took: Duration?, isFinal: Bool, isStable: Bool = true, keptAt: Instant? = nil,
+        now: Instant
     ) {
         let all = answer.addresses.atMost(Bounds.maxHeldAddresses)
         let isWhole = usable.map { $0.records.count == answer.records.count } ?? false
@@ -48,9 +53,20 @@ package struct SourceAnswer: Equatable, Sendable {
         ttlSeconds = answer.ttlSeconds
         self.took = took
         answeredAt = now
-        isJudged = question.type.isAddress && usable != nil && !answer.isSigned && contradiction == nil
-        self.block = block
-        self.contradiction = contradiction
+        isJudged = isStable && question.type.isAddress && usable != nil && !answer.isSigned && contradiction == nil
+        self.isFinal = isFinal
+        special = contradiction.map { .contradiction($0) } ?? block.map { .block($0) }
+        self.keptAt = keptAt
+    }
+
+    /// The text of the block that the answer is; nil: it is none.
+    package var block: String? {
+        if case .block(let text)? = special { text } else { nil }
+    }
+
+    /// How the answer contradicts the rule for its name; nil if it does not.
+    package var contradiction: Contradiction? {
+        if case .contradiction(let contradiction)? = special { contradiction } else { nil }
     }
 
     /// The addresses of the answer as received, the filtered ones last.

@@ -5,15 +5,11 @@ import DNSWire
 
 extension NameVerification {
     /// Records an answer in place of the source's former answer to the question, and of its failure.
-    mutating func record(_ answer: SourceAnswer) {
+    mutating func record(_ answer: consuming SourceAnswer) {
         touchedAt = answer.answeredAt
         let (question, source) = (answer.question, answer.source)
-        if let former = answers.firstIndex(where: { $0.isAnswer(question, from: source) }) {
-            answers.remove(at: former)
-        }
-        if let failure = failures.firstIndex(where: { $0.source == source && $0.question == question }) {
-            failures.remove(at: failure)
-        }
+        if let former = answers.index(of: question, from: source) { answers.remove(at: former) }
+        if !failures.isEmpty { failures.removeAll { $0.source == source && $0.question == question } }
         answers.appendToShort(answer)
         if answers.count > Bounds.maxAnswersPerName { answers.remove(at: leastNeededAnswer(touchedAt)) }
     }
@@ -44,8 +40,17 @@ extension NameVerification {
 
     /// Records that the source's last answer to the question was stored in the cache.
     mutating func recordStored(_ question: Question, from source: Source, now: Instant) {
-        guard let index = answers.firstIndex(where: { $0.isAnswer(question, from: source) }) else { return }
-        answers[index].keptAt = now
+        if let index = answers.index(of: question, from: source) { answers[index].keptAt = now }
+    }
+}
+
+// Reads in place: a copy of an answer retains all its lists.
+extension [SourceAnswer] {
+    var haveAddresses: Bool { indices.contains { !self[$0].addresses.isEmpty } }
+
+    /// Returns the place of the source's answer.
+    func index(of question: Question, from source: Source) -> Int? {
+        indices.first { self[$0].source == source && self[$0].question == question }
     }
 }
 
@@ -56,15 +61,21 @@ extension Verification {
     ///   - answer: the answer as received.
     ///   - usable: the answer without addresses that no public name may have; nil: nothing is left.
     ///   - took: time until the answer; nil for an unsolicited one.
+    /// - Returns: whether the answer is a filter's, as by `Filters.makeFinal`.
+    @discardableResult
     mutating func answered(
         _ question: Question, _ answer: Answer, usable: Answer?, _ contradiction: Contradiction? = nil,
         by source: Source, took: Duration?, now: Instant
-    ) {
+    ) -> Bool {
         let number = known.enter(question, now: now)
-        var found = SourceAnswer(question, answer, usable: usable, contradiction, by: source, took: took, now: now)
-        found.isJudged = found.isJudged && isStable
-        found.isFinal = isFinal(answer, from: source)
-        known.change(number) { $0.record(found) }
+        let isFinal = filters.makeFinal(answer, from: source)
+        known.change(number) { name in
+            name.record(
+                SourceAnswer(
+                    question, answer, usable: usable, contradiction, by: source, took: took, isFinal: isFinal,
+                    isStable: isStable, now: now))
+        }
+        return isFinal
     }
 
     /// Records an upstream's failure.

@@ -46,10 +46,7 @@ struct Verification {
     /// A captive portal is suspected. Forged answers are withheld from all clients, even if no source has a better
     /// answer: the portal's address tells a program nothing about its own server.
     var isGuarded = false
-    /// The providers that filter.
-    private var filtering: Set<Source> = []
-    /// The providers whose extended errors cannot be forged on the path.
-    private var authenticated: Set<Source> = []
+    var filters = Filters([])
 
     /// - Parameter seed: the seed for the spreading of probes in time and the shuffling of about equally quick
     ///   addresses.
@@ -445,7 +442,7 @@ struct Verification {
             return nil
         }
         let number = known.enter(question, now: now)
-        let isFinal = isFinal(answer, from: source)
+        let isFinal = filters.makeFinal(answer, from: source)
         if use != nil, !answer.isLastKnownGood { endDoubt(question, number, by: answer, from: source, now: now) }
         known.change(number) { name in
             name.touchedAt = now
@@ -455,9 +452,10 @@ struct Verification {
             // The source has not given a last known good answer now.
             guard !answer.isLastKnownGood else { return }
             if question.type.isAddress {
-                name.judge(question, answer, from: source, isFinal: isFinal, now: now)
+                name.judge(question, answer, from: source, isFinal: isFinal, isStored: use != nil, now: now)
+            } else if use != nil {
+                name.recordStored(question, from: source, now: now)
             }
-            if use != nil { name.recordStored(question, from: source, now: now) }
         }
         if terms.scope == .nothing, plan.waitingCount > 0, !isProbed(question.name) { plan.remove(question.name) }
         return number
@@ -564,7 +562,7 @@ struct Verification {
         let name = known.names[number]
         for (index, question) in name.questions.enumerated() where question.question.type.isAddress {
             guard let kept = question.kept, isMeant(kept), name.leadsNowhere(kept.answer.addresses),
-                !hasNoVerdict(kept.answer.addresses, name), !isFinal(kept.answer, from: kept.source)
+                !hasNoVerdict(kept.answer.addresses, name), !filters.makeFinal(kept.answer, from: kept.source)
             else { continue }
             let isWithheld = isGuarded && kept.endsAt > now && isForged(question.question, kept.answer)
             guard isWithheld || hasBetterSource || !question.hasNoneBetter(now) else { continue }
@@ -591,22 +589,7 @@ struct Verification {
         }
     }
 
-    // MARK: filtering providers
-
-    mutating func setFilters(_ providers: [ProviderTraits]) {
-        let sources = { (isMeant: (ProviderTraits) -> Bool) in
-            Set(providers.filter(isMeant).compactMap(\.id.provider).map { Source.provider($0) })
-        }
-        (filtering, authenticated) = (sources(\.filters), sources(\.verifies))
-    }
-
-    /// Whether the answer is a filter's, whatever its addresses show: a block page has a certificate of its own. An
-    /// extended error that says so counts only over TLS, since else the path could keep its forged address from being
-    /// judged.
-    func isFinal(_ answer: Answer, from source: Source) -> Bool {
-        if !filtering.isEmpty, filtering.contains(source) { return true }
-        return answer.remark?.tellsBlock == true && authenticated.contains(source)
-    }
+    // MARK: local faults
 
     func isLocalFault(_ addresses: [Address], _ name: NameVerification) -> Bool {
         addresses.allSatisfy { localFault.explains(name.judgement(of: $0).verdict, in: $0.recordType) }

@@ -9,6 +9,9 @@ import Testing
 @Suite("Compared names")
 struct ComparedNamesTests {
     private var compared = ComparedNames()
+    /// The questions to which a provider gave records last.
+    private var provided: Set<Question> = []
+    private var publicNames: Set<Name> { Set(provided.map(\.name)) }
     private var now = Instant.testStart
     private static let provider = Source.provider(ProviderID(0))
 
@@ -26,9 +29,12 @@ struct ComparedNamesTests {
         let answer =
             records.isEmpty ? Answer(negative: kind, ttlSeconds: ttl) : Answer(records: records)
         let isUsable = source == .system || records.isEmpty || answer.addresses.contains { !$0.isPrivate }
+        let (question, isPublic) = (Question(name, type), publicNames.contains(name))
         _ = compared.heard(
-            Question(name, type), answer.remarked(remark), isUsable: isUsable, from: source,
-            isLocal: source == .system, isRouted: false, isAsked: source != .system, now: now)
+            question, answer.remarked(remark), isUsable: isUsable, from: source, isPublic: isPublic,
+            isLocal: source == .system, isRouted: false, isAsked: source != .system, includesPublic: false, now: now)
+        guard source != .system else { return }
+        if records.isEmpty || !isUsable { provided.remove(question) } else { provided.insert(question) }
     }
 
     private mutating func here(_ text: String, _ addresses: String..., type: RecordType = .a, ttl: UInt32 = 60) throws {
@@ -56,12 +62,12 @@ struct ComparedNamesTests {
     }
 
     private func kinds(behind prefixes: [NAT64Prefix] = []) -> [String: SplitName.Kind] {
-        let names = compared.splitHorizon(behind: prefixes, announced: []).names
+        let names = compared.splitHorizon(behind: prefixes, announced: [], publicNames: publicNames).names
         return Dictionary(uniqueKeysWithValues: names.map { ($0.name.description, $0.kind) })
     }
 
     private func suffixes(announced: [String] = []) throws -> [String] {
-        let found = compared.splitHorizon(behind: [], announced: try announced.map(name))
+        let found = compared.splitHorizon(behind: [], announced: try announced.map(name), publicNames: publicNames)
         return found.suffixes.map(\.name.description)
     }
 
@@ -234,7 +240,7 @@ struct ComparedNamesTests {
         try here("git.corp", "10.0.0.1")
         for number in 0..<(2 * Bounds.maxComparedNames) {
             now += .milliseconds(1)
-            try elsewhere("www.site\(number).com", "20.0.0.1")
+            try elsewhere("www.site\(number).com")
         }
         #expect(compared.entries.count == Bounds.maxComparedNames)
         #expect(kinds() == ["git.corp": .onlyHere])
@@ -244,6 +250,21 @@ struct ComparedNamesTests {
         // The table of the network that is in use again finds its entries.
         try elsewhere("git.corp", "20.0.0.1")
         #expect(kinds() == ["git.corp": .privateHere])
+    }
+
+    @Test("a name that providers have takes no place, also if they have no address of one family or deny it later")
+    mutating func ordinary() throws {
+        try elsewhere("www.site.com", "20.0.0.1")
+        try elsewhere("www.site.com", kind: .noData, type: .aaaa)
+        #expect(compared.entries.isEmpty)
+        try elsewhere("www.site.com")
+        #expect(compared.entries.map(\.isPublic) == [true])
+        let question = Question(try name("www.site.com"), .a)
+        for _ in 0..<4 {
+            now += .seconds(2)
+            try elsewhere("www.site.com")
+        }
+        #expect(!compared.isComparisonDue(question, includesPublic: false, now: now))
     }
 
     @Test("a name is compared from the third client's query on, and no more than once in the pause")

@@ -2,15 +2,17 @@
 
 import DNSWire
 
-extension UpstreamRanking {
-    /// Judges an upstream's answer by the policy of its name.
+extension NamePolicy {
+    /// Judges an upstream's answer.
     func judged(
-        _ answer: Answer, to question: Question, by policy: NamePolicy, from upstream: Upstream
+        _ answer: Answer, to question: Question, from upstream: Upstream, _ ranking: UpstreamRanking
     ) -> AnswerJudgement {
-        let traits = upstream.ranked.flatMap { self[$0]?.traits }
-        return policy.judged(
-            answer, to: question, from: traits?.id.provider == nil ? nil : traits,
-            carriesAliases: upstream == .system || traits?.carriesAliases == true)
+        let standing = upstream.ranked.flatMap { ranking[$0] }
+        let mayBlock = if case .provider = upstream { standing != nil } else { false }
+        return judged(
+            answer, to: question, mayBlock: mayBlock,
+            isFilter: standing?.traits.filters == true,
+            carriesAliases: upstream == .system || standing?.traits.carriesAliases == true)
     }
 }
 
