@@ -46,7 +46,7 @@ struct EffectiveTOMLTests {
         for line in [
             "min-ttl = \"1500ms\"", "size = \"1025KiB\"", "socket = \"\"", "method = \"POST\"", "sni = \"s.example\"",
             "names = [\"a.example\", \"=b.example\"]\nnames-file = \"/n\"\nexclusive = true",
-            "quota = \"1000000/month\"\nhedge = true",
+            "quota = \"1000000/month\"\nprice = 0.5\naudit = true\nhedge = true",
             "store = \"\"", "budget = \"250/s\"", "client-timeout = \"1750ms\"", "max-age = \"48h\"",
             "[[rule]]\nmatch = [\"corp.example\", \"lan\"]\nstale = false",
             "dialect = \"dnspod-https\"", "key-file = \"/k\"", "only-listed = true", "direct-only = true",
@@ -205,6 +205,8 @@ private let oddFile = #"""
     names-file = "/n"
     exclusive = true
     quota = "1000000/month"
+    price = 0.5
+    audit = true
     hedge = true
     [[provider]]
     name = "z"

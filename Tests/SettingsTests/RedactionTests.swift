@@ -83,7 +83,7 @@ struct RedactionTests {
     private static let shown: Set<String> = [
         "name", "dialect", "addresses", "sni", "verify-name", "host", "ca-file", "cipher", "expiring", "region",
         "service-nodes", "client-subnet", "client-subnet-form", "method", "trust-ad", "filters", "budget", "shadow",
-        "names", "names-file", "exclusive", "views-only", "quota", "when-used-up", "hedge",
+        "names", "names-file", "exclusive", "views-only", "quota", "price", "audit", "when-used-up", "hedge",
         "timeout", "idle", "connection-requests",
     ]
     private static let removedOfTemplate: Set<String> = ["query", "headers", "signed", "join"]

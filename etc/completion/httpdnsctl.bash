@@ -3,7 +3,7 @@
 # nothing else.
 
 _httpdnsctl_commands="status stats cache flush prefetch httpdns rule providers network fleet verify verdicts
-    report evidence whois explain query top inflight watch recorder log reload help system doctor setup report-bug"
+    report evidence audit whois explain query top inflight watch recorder log reload help system doctor setup report-bug"
 
 # What may stand behind a command.
 _httpdnsctl_words() {
@@ -22,6 +22,7 @@ _httpdnsctl_words() {
     verdicts) echo "--json" ;;
     report) echo "--json" ;;
     evidence) echo "--json" ;;
+    audit) echo "--json" ;;
     whois) echo "--json" ;;
     explain) echo "--client --json" ;;
     query) echo "--provider --no-cache --json" ;;

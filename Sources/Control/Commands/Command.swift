@@ -40,6 +40,8 @@ package enum Command: Equatable, Sendable {
     /// A program reports that an address of a name failed. The daemon probes the address before it acts on the report.
     case report(Name, Address)
     case evidence
+    /// What the replies of each provider were worth.
+    case audit
     /// The names that have resolved to an address.
     case whois(Address)
     /// Help for one command. Nil: for all commands.
@@ -51,7 +53,7 @@ package enum Command: Equatable, Sendable {
     /// The first word of a request line.
     package enum Word: String, CaseIterable, Sendable {
         case status, stats, cache, flush, prefetch, httpdns, rule, providers, network, fleet, verify, verdicts, report,
-            evidence
+            evidence, audit
         case whois, explain, query, top, inflight, watch, recorder, log, reload, help
         /// Commands that httpdnsctl runs itself, with or without a daemon.
         case system, doctor, setup
@@ -77,8 +79,8 @@ package enum Command: Equatable, Sendable {
         case .recorder(let showsClients): showsClients ? "recorder dump --clients" : nil
         case .log: "log"
         case .reload: "reload"
-        case .status, .stats, .cache, .providers(.list), .network, .fleet, .verdicts, .report, .evidence, .whois,
-            .explain, .top, .inflight, .help:
+        case .status, .stats, .cache, .providers(.list), .network, .fleet, .verdicts, .report, .evidence, .audit,
+            .whois, .explain, .top, .inflight, .help:
             nil
         }
     }
@@ -89,7 +91,7 @@ package enum Command: Equatable, Sendable {
         case .providers(.test), .verify, .report, .query, .watch: true
         case .status, .stats, .cache, .flush, .prefetch, .httpdns, .rule, .providers(.list), .providers(.reset),
             .network, .fleet,
-            .verdicts, .evidence, .whois, .explain, .top, .inflight, .recorder, .log, .reload, .help:
+            .verdicts, .evidence, .audit, .whois, .explain, .top, .inflight, .recorder, .log, .reload, .help:
             false
         }
     }

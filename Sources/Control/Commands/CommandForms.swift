@@ -31,11 +31,11 @@ extension Command.Word {
         case .network: network
         case .fleet: [CommandForm("fleet", "what the fleet shares and saves, and its members")]
         case .verify: [CommandForm("verify NAME", "probes the addresses of a name now: verdict, times, certificate")]
-        case .verdicts:
-            [CommandForm("verdicts [NAME]", "address verdicts, places in answers, and reasons")]
+        case .verdicts: [CommandForm("verdicts [NAME]", "address verdicts, places in answers, and reasons")]
         case .report:
             [CommandForm("report NAME ADDRESS", "reports that an address failed; the daemon probes it at once")]
         case .evidence: [CommandForm("evidence", "the last 256 mismatched addresses, with the source of each")]
+        case .audit: [CommandForm("audit", "which provider forges, denies names, is late or dear, and what to set")]
         case .whois: [CommandForm("whois ADDRESS", "the names that resolved to an address")]
         case .explain:
             [
@@ -200,6 +200,7 @@ extension Command.Word {
         case .verdicts: "verdicts www.example.com"
         case .report: "report www.example.com 192.0.2.1"
         case .evidence: "evidence"
+        case .audit: "audit"
         case .whois: "whois 192.0.2.1"
         case .explain: "explain www.example.com AAAA"
         case .query: "query www.example.com --no-cache"

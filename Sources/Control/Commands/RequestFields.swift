@@ -39,7 +39,7 @@ struct RequestFields: Decodable {
         var rest = arguments[...]
         var places: [WritableKeyPath<RequestFields, String?>] = []
         switch word {
-        case .status, .stats, .fleet, .evidence, .top, .inflight, .watch, .reload: break
+        case .status, .stats, .fleet, .evidence, .audit, .top, .inflight, .watch, .reload: break
         case .system, .doctor, .setup, .reportBug: throw RequestFields.isNotTheDaemons(word)
         case .help: places = [\.topic]
         case .explain, .query: places = [\.name, \.type]
@@ -117,6 +117,7 @@ struct RequestFields: Decodable {
         case .verdicts: .verdicts(try name.map(readName))
         case .report: .report(try requiredName(word), try requiredAddress(word))
         case .evidence: .evidence
+        case .audit: .audit
         case .whois: .whois(try requiredAddress(word))
         case .system, .doctor, .setup, .reportBug: throw RequestFields.isNotTheDaemons(word)
         }

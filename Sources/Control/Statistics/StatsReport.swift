@@ -156,6 +156,8 @@ extension StatsReport {
         package var usesProxy = false
         /// Comparison of a shadow provider's answers; nil for a provider whose answers are used.
         package var shadow: Shadow?
+        /// What its replies were worth; nil for a nameserver.
+        package var audit: AuditedProvider?
         /// The billed questions; nil for a provider without an account and without a quota.
         package var billed: Billed?
 
@@ -167,7 +169,7 @@ extension StatsReport {
 
         package enum CodingKeys: String, CodingKey {
             case name, dialect, state, share, success, requests, names, failures, results, divergences,
-                contradictions, filters, blocks, trust, durations, connections, addresses, shadow, billed
+                contradictions, filters, blocks, trust, durations, connections, addresses, shadow, billed, audit
             case retrySeconds = "retry_s"
             case latencyMilliseconds = "latency_ms"
             case clockOffsetMilliseconds = "clock_offset_ms"

@@ -10,7 +10,8 @@ extension StatsReport {
     ) { $0.durations }
 
     package static let providerMetrics: [MetricFamily<Self>] =
-        (Provider.metrics + Provider.connectionMetrics(of: "provider") + Provider.shadowMetrics)
+        (Provider.metrics + Provider.connectionMetrics(of: "provider") + Provider.shadowMetrics
+        + Provider.auditMetrics)
         .map { $0.each("provider") { $0.providers } }
 
     package static let nameserverMetrics: [MetricFamily<Self>] =
@@ -72,6 +73,23 @@ extension StatsReport.Provider {
         .counter("provider_shadow_requests", "Requests to a shadow provider.") { $0.shadow?.asked },
         .counter("provider_shadow_answers", "Answers of a shadow provider, by result of the comparison.", by: "result")
         { $0.shadow?.results },
+    ]
+
+    fileprivate static let auditMetrics: [MetricFamily<Self>] = [
+        .gauge("provider_audit_ratio", "Share of bad answers or late or failed replies, by finding and window.") {
+            $0.audit?.samples { finding, share in share.share.map { MetricSample($0, ("finding", finding)) } }
+        },
+        .gauge("provider_audit_compared", "Names or requests that the shares are of, by finding and window.") {
+            $0.audit?.samples { finding, share in MetricSample(share.all, ("finding", finding)) }
+        },
+        .gauge("provider_audit_connect_seconds", "Mean time to connect to addresses of the last day, by their source.")
+        { provider in
+            let day = provider.audit?.day
+            let times = [("own", day?.connectMilliseconds), ("others", day?.othersConnectMilliseconds)]
+            return times.compactMap { source, time in time.map { MetricSample($0 / 1000, ("source", source)) } }
+        },
+        .counter("provider_audit_comparisons", "Comparison questions of the audit.") { $0.audit?.comparisons },
+        .gauge("provider_price", "Price of 1,000 questions, as in the settings.") { $0.audit?.price },
     ]
 
     fileprivate static let nameserverMetrics: [MetricFamily<Self>] = [
@@ -142,6 +160,14 @@ extension StatsReport.Provider {
 extension StatsReport.Provider.Shadow {
     fileprivate var results: KeyValuePairs<String, Int> {
         ["same": same, "overlapping": overlapping, "different": different, "failed": failed]
+    }
+}
+
+extension AuditedProvider {
+    fileprivate func samples(_ sample: (String, AuditReport.Share) -> MetricSample?) -> [MetricSample] {
+        [("day", day), ("week", week)].flatMap { window, numbers in
+            numbers.shares.compactMap { sample($0.key, $0.value)?.with(("window", window)) }
+        }
     }
 }
 

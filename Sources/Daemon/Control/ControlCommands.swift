@@ -112,6 +112,7 @@ struct ControlCommands {
         case .verdicts(let name):
             return .pages(ListingPages.verdicts(resolving, on: name, wantsJSON: request.wantsJSON, now: now))
         case .evidence: return .pages(ListingPages.evidence(evidence.reports, wantsJSON: request.wantsJSON))
+        case .audit: return whole(statistics.audit, request)
         case .whois(let address):
             return .pages(ListingPages.whois(address, cache, resolving, wantsJSON: request.wantsJSON, now: now))
         }

@@ -72,7 +72,7 @@ final class FlightRecorder {
             .flushed, .volunteered, .fetchWaits, .fetchAwaitsFleet, .fetchSent, .fetchShared, .fetchDeferred,
             .demandElsewhere, .evidence, .probeFinished, .probeRequested, .switchedOff, .throttled, .overQuota,
             .unacknowledged, .providerReset, .policyChanged, .hostsChanged, .leasesChanged, .redirected, .network,
-            .nat64Prefixes, .timePassed:
+            .nat64Prefixes, .auditRestored, .timePassed:
             break
         }
     }

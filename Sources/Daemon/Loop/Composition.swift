@@ -23,6 +23,7 @@ final class Daemon {
     let flight: FlightRecording
     let resolving: ResolvingLoop
     let evidence: EvidenceLog
+    let auditNotes: AuditNotes
     let notifier: Notifier
     let portalCheck: PortalCheck
     let threads: ServingThreads
@@ -88,7 +89,7 @@ final class Daemon {
             }
             linksInForce = LinksInForce(links, policy, upstreamsInForce, network, ports, outbox)
             operators = Operators(resolving, cache)
-            evidence = EvidenceLog(resolving.upstreams, store)
+            (evidence, auditNotes) = (EvidenceLog(resolving.upstreams, store), AuditNotes(resolving))
             notifier = Notifier(loop, resolving.upstreams, outbox)
             portalCheck = PortalCheck(resolving.upstreams, outbox, network)
             threads = ServingThreads(ports.datagrams, records: records, mailbox: mailbox, makeFastPath: makeFastPath)
@@ -107,7 +108,7 @@ final class Daemon {
     var timedParts: [any TimedPart] {
         let others: [(any TimedPart)?] = [networkChanges, supervision]
         return resolving.timedParts + policy.timedParts
-            + [upstreamsInForce.nat64, notifier, portalCheck, linksInForce.monitor, flight.watches, log]
+            + [upstreamsInForce.nat64, auditNotes, notifier, portalCheck, linksInForce.monitor, flight.watches, log]
             + others.compactMap { $0 } + operators.timedParts
     }
 

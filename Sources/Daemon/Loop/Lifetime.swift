@@ -78,6 +78,7 @@ extension Daemon {
         resolving.upstreams.providers.stop(now: Clock.now())
         dispatch(now: Clock.now())
         resolving.upstreams.billing.save()
+        auditNotes.save(now: Clock.now())
         dispatch(now: Clock.now())
         resolving.store?.stop()
         flight.files.finish()

@@ -49,6 +49,7 @@ extension Daemon {
         resolving.upstreams.lists.begin(notes, now: now)
         resolving.upstreams.fleet.restore(notes, now: now)
         resolving.upstreams.billing.restore(notes, now: now)
+        auditNotes.restore(notes, now: now)
         evidence.restore(notes, now: now)
         networkChanges?.restore(notes, now: now)
         for report in policy.switches.reports { outbox.log(.stillSwitchedOff(report)) }

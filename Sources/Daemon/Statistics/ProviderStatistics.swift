@@ -8,7 +8,14 @@ import Settings
 import Upstreams
 
 extension Statistics {
-    var providers: [StatsReport.Provider] { resolving.upstreams.providers.providers.map(line) }
+    var providers: [StatsReport.Provider] {
+        let audited = audited(showsDomains: false)
+        return resolving.upstreams.providers.providers.map { provider in
+            var line = line(provider)
+            line.audit = audited.first { $0.name == provider.name }
+            return line
+        }
+    }
 
     private func line(_ provider: Provider) -> StatsReport.Provider {
         let state = resolving.state(of: provider, now: now)

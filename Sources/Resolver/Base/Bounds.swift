@@ -106,6 +106,35 @@ package enum Bounds {
     /// Lifetime of a comparison: longer than any lookup.
     static let shadowPatience: Duration = .milliseconds(5000)
 
+    /// Comparison questions per request to a provider: below 1 %, the questions themselves included.
+    static let comparisonsPerRequest = 1.0 / 120
+    /// Comparison questions that may follow each other at once, after a time without a suitable question.
+    static let maxComparisonAllowance = 4.0
+    /// Requests until another question is looked at, after one that suits no provider.
+    static let requestsPerSearch = 5.0
+    /// Names in each of the two tables of what was counted about a provider's names within a day: as many names are
+    /// verified (`maxVerifiedNames`).
+    static let maxAuditedNames = 1024
+    /// Registrable domains remembered with each kind of bad answer: enough for `auditedDomains`, and for an example.
+    package static let maxAuditWitnesses = 4
+    /// Registrable domains with a bad answer from which the provider is blamed. One site, or two, may be broken.
+    static let auditedDomains = 3
+    /// Names judged by certificates from which a provider without a finding is called honest: a forger of 10 % of the
+    /// names goes unnoticed with a chance of 4 %.
+    package static let auditedNamesForVerdict = 30
+    /// Replies from which their mean time counts, and names from which the mean connection time does.
+    static let auditedReplies = 30
+    static let auditedDistances = 20
+    /// Lower limits of the true share from which a provider is blamed. Addresses of other servers, and denied names,
+    /// are never right. A dead address, or a TTL that has just counted down to 0, is not rare.
+    static let forgedShare = 0.005
+    static let deniedShare = 0.01
+    static let expiredShare = 0.05
+    static let failingShare = 0.02
+    static let lateShare = 0.2
+    /// Part of the median other provider's reply time by which a provider is slower, from which it is said.
+    static let slowerPart = 0.2
+
     /// Longest TTL of answers from hosts files, leases and local zones. The files are watched, so clients should not
     /// cache an entry for long.
     static let hostsTTLSeconds: UInt32 = 10

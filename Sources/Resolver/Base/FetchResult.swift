@@ -94,6 +94,15 @@ package enum FetchFailure: String, Error, Hashable, Sendable, CaseIterable {
         }
     }
 
+    /// The failure may be the provider's fault, and not that of this machine, its settings or its limits.
+    var mayBeProviders: Bool {
+        switch self {
+        case .refused, .timeout, .unacknowledged, .tls, .reset, .status, .redirected, .throttled, .garbage, .server:
+            true
+        case .unreachable, .overload, .account, .clock, .unsupported: false
+        }
+    }
+
     /// No reply arrived; the cause may be the path.
     package var isUnheard: Bool {
         switch self {

@@ -41,6 +41,10 @@ package struct ProviderTraits: Hashable, Sendable {
     /// The vendor counts the questions for the account's bill, and may serve only names that are registered for it: the
     /// provider is measured in the background at intervals only.
     package let isBilled: Bool
+    /// Price of 1,000 questions, in the operator's unit; nil: none is known.
+    package let price: Double?
+    /// The provider may get comparison questions of the audit.
+    package let mayCompare: Bool
     /// The provider may be asked because another one is late, before that one fails.
     package let mayHedge: Bool
     /// Timeout of one request, connection setup included.
@@ -50,8 +54,8 @@ package struct ProviderTraits: Hashable, Sendable {
         id: RankedID, types: Types, maxNames: Int = 1, asksBothFamilies: Bool = false, parallelRequests: Int = 100,
         budgetPerSecond: Int = 100, questionsPerSecond: Int? = nil, whenUsedUp: WhenUsedUp = .next,
         shadowShare: Double? = nil, filters: Bool = false, verifies: Bool = true, hasOwnNames: Bool = false,
-        carriesAliases: Bool = true,
-        carriesDNSSEC: Bool = false, isBilled: Bool = false,
+        carriesAliases: Bool = true, carriesDNSSEC: Bool = false, isBilled: Bool = false, price: Double? = nil,
+        mayCompare: Bool = true,
         mayHedge: Bool = true, timeout: Duration = Bounds.providerTimeout
     ) {
         self.id = id
@@ -69,9 +73,17 @@ package struct ProviderTraits: Hashable, Sendable {
         self.carriesAliases = carriesAliases
         self.carriesDNSSEC = carriesDNSSEC || id.provider == nil
         self.isBilled = isBilled
+        self.price = price
+        self.mayCompare = mayCompare
         self.mayHedge = mayHedge
         self.timeout = timeout
     }
+
+    var isShadow: Bool { shadowShare != nil }
+
+    /// The audit asks the provider comparison questions: the settings allow it, and no budget limits its questions. A
+    /// shadow is compared anyway.
+    var isAudited: Bool { mayCompare && questionsPerSecond == nil && !isShadow }
 
     func supports(_ kind: QuestionKind) -> Bool { (carriesDNSSEC || !kind.needsDNSSEC) && supports(kind.type) }
 

@@ -78,6 +78,8 @@ package enum Event: Sendable {
     ///
     /// - Parameter synthesises: names without an IPv6 address get addresses with these prefixes (DNS64).
     case nat64Prefixes([NAT64Prefix], synthesises: Bool)
+    /// What the audit counted about a provider before the restart.
+    indirect case auditRestored(ProviderID, AuditHistory)
     /// The instant in `nextDeadline` has passed.
     case timePassed
 }

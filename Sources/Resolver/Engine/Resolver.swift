@@ -101,6 +101,7 @@ package struct Resolver {
             followPortal(now: now)
             learned(news, now: now)
         case .nat64Prefixes(let prefixes, let synthesises): setPrefixes(prefixes, synthesises: synthesises, now: now)
+        case .auditRestored(let provider, let history): state.ranking.audit.restore(provider, history, now: now)
         case .timePassed: timePassed(&cache, now: now)
         }
         carryOutAll(now: now)
@@ -581,6 +582,10 @@ package struct Resolver {
             state.actions.append(.forged(evidence))
         case .doubt(let news): state.actions.append(.doubt(news))
         case .recordConfirmed(let source, let name): state.recordConfirmed(source, about: name, now: now)
+        case .measured(let source, let name, let distance):
+            source.ranked.map { state.ranking.audit.measured($0, about: name, distance, now: now) }
+        case .recordExpired(let source, let name):
+            source.ranked.map { state.ranking.audit.found([.aged, .expired], $0, about: name, now: now) }
         }
     }
 
@@ -682,4 +687,12 @@ package struct Resolver {
     }
 
     package func shadowCounts(of provider: ProviderID) -> ShadowCounts { state.shadows.counts(of: provider) }
+
+    /// The providers with what the audit has proven, the best first.
+    package func audit(now: Instant) -> [AuditResult] {
+        state.ranking.audit.report(on: state.ranking.standings.map(\.traits), now: now)
+    }
+
+    /// What the audit has counted about a provider; nil: it is unknown.
+    package func auditHistory(of provider: ProviderID) -> AuditHistory? { state.ranking.audit.history(of: provider) }
 }

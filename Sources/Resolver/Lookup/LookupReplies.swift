@@ -458,7 +458,7 @@ extension Lookup {
         if !failures.refusedBy.isEmpty, source.isProvider, answer.kind == .records, !answer.isBlock,
             !answer.isLastKnownGood
         {
-            for provider in failures.refusedBy { state.ranking[provider]?.contradicted(now: now) }
+            for provider in failures.refusedBy { state.ranking.contradicted(provider, now: now) }
         }
         let limited = limited(answer, from: source, state.ranking)
         let kept = keep(limited, from: source, substituteReason: substituteReason, now: now, &state)
@@ -502,7 +502,7 @@ extension Lookup {
         state.learned = Learned(
             ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isDoubted,
             isProviders: source.isProvider, mayHaveAged: mayHaveAged || answer.isLastKnownGood)
-        if !answer.isLastKnownGood { state.shadows.used(question, answer) }
+        if !answer.isLastKnownGood { state.used(question, answer, from: source, now: now) }
         hasLearned = true
         // The cache prefers a provider's answer, even an unreachable one, to the system resolver's.
         if held.replacedSource != nil, source == .system { state.actions.append(.remove(question)) }
@@ -535,7 +535,7 @@ extension Lookup {
             guard attempt.isSent else { continue }
             let elapsed = attempt.startedAt.duration(to: now)
             if let provider = attempt.provider {
-                state.ranking[provider]?.overtaken(after: elapsed)
+                state.ranking.overtaken(provider, after: elapsed, now: now)
             } else if isSystemFirst {
                 state.systemPace.overtaken(of: domain, after: elapsed, now: now)
             }

@@ -161,7 +161,11 @@ struct ResolverState {
         _ question: Question, _ first: RankedID, among upstreams: NameUpstreams, now: Instant
     ) {
         portal.asked(question, among: upstreams)
-        for provider in ranking.begunLookup(with: first, for: question, among: upstreams, now: now) {
+        // The addresses of a name in use are probed. Most lookups may not compare anyway.
+        let mayCompare = ranking.audit.mayCompare && !portal.isSuspected && verification.isInUse(question)
+        let beside = ranking.begunLookup(
+            with: first, for: question, among: upstreams, mayCompare: mayCompare, now: now)
+        for provider in beside {
             guard shadows.hasRoom, let traits = ranking[.provider(provider)]?.traits,
                 // A provider that was removed and added again may still have a fetch in flight.
                 traits.shadowShare != nil || !shadows.areAsking(provider)
@@ -171,12 +175,12 @@ struct ResolverState {
     }
 
     private mutating func beginShadow(
-        _ question: Question, _ provider: ProviderID, _ traits: ProviderTraits, now: Instant
+        _ question: Question, _ provider: ProviderID, _ traits: ProviderTraits, isCompared: Bool = true, now: Instant
     ) -> FetchID {
         let id = nextID(ofLookup: FetchID.noLookup)
         let holder = ShareHolder(question.name, nil)
         ranking[.provider(provider)]?.begun(holder, now: now)
-        shadows.begin(id, question, provider, traits, of: holder, now: now)
+        shadows.begin(id, question, provider, traits, of: holder, isCompared: isCompared, now: now)
         actions.append(.shadow(id, question, provider))
         return id
     }
@@ -197,7 +201,8 @@ struct ResolverState {
     mutating func backgroundFetchFinished(
         _ id: FetchID, _ result: FetchResult, now: Instant
     ) -> ShadowFetches.Pending? {
-        guard let fetch = shadows.finished(id, result) else { return nil }
+        guard let (fetch, comparison) = shadows.finished(id, result) else { return nil }
+        if let comparison { compare(comparison, now: now) }
         let (provider, name) = (RankedID.provider(fetch.provider), fetch.question.name)
         heard(.provider(fetch.provider), result, of: fetch.holder, now: now)
         portal.trialEnded(id)
@@ -367,7 +372,7 @@ struct ResolverState {
         // Every provider supports A.
         let ordinary = Question(trial.question.name, .a, from: trial.question.clients)
         let question = traits.supports(trial.question.kind) ? trial.question : ordinary
-        portal.trialBegan(beginShadow(question, trial.provider, traits, now: now))
+        portal.trialBegan(beginShadow(question, trial.provider, traits, isCompared: false, now: now))
     }
 
     /// Abandons background fetches without recording failures.
@@ -421,6 +426,7 @@ struct ResolverState {
     mutating func recordConfirmed(_ source: Source, about name: Name, now: Instant) {
         if let provider = source.ranked {
             ranking[provider]?.recordConfirmed(about: name, now: now)
+            ranking.audit.found([.judged, .aged], provider, about: name, now: now)
         } else if source == .system {
             systemCredibility.recordConfirmed(about: name, now: now)
         }
@@ -429,6 +435,7 @@ struct ResolverState {
     mutating func recordForged(_ source: Source, about name: Name, now: Instant) {
         if let provider = source.ranked {
             ranking[provider]?.recordForged(about: name, now: now)
+            ranking.audit.found([.judged, .forged], provider, about: name, now: now)
         } else if source == .system {
             systemCredibility.recordForged(about: name, now: now)
         }

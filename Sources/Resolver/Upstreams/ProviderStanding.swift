@@ -89,7 +89,7 @@ final class ProviderStanding {
 
     // MARK: evaluation
 
-    var isShadow: Bool { traits.shadowShare != nil }
+    var isShadow: Bool { traits.isShadow }
     /// Answers of names without a rule may come from the provider.
     var isInGeneralUse: Bool { !isShadow && traits.id.provider != nil }
     var isMeasured: Bool { latency.smoothed != nil }

@@ -1,5 +1,5 @@
-// Background fetches: they measure providers that are not in use, and compare a shadow provider's answers with those in
-// use. Their answers are discarded.
+// Background fetches: they measure providers that are not in use, and compare their answers with those in use. Their
+// answers are discarded.
 //
 // Invariant: at most `Bounds.maxShadowFetches` entries, with those that wait for the second answer of a comparison.
 
@@ -13,16 +13,28 @@ struct ShadowFetches {
         let holder: ShareHolder
         let startedAt: Instant
         fileprivate let timeout: Duration
+        /// The provider is a shadow.
+        fileprivate let isCounted: Bool
         fileprivate let isCompared: Bool
         fileprivate(set) var isRunning = true
         /// The first of the two answers, which waits for the other.
         fileprivate var given: Answer?
-        fileprivate var used: Answer?
+        fileprivate var used: (answer: Answer, source: Source)?
 
         /// The registrable domain of the question's name.
         var domain: Name { holder.domain }
 
         fileprivate var until: Instant { startedAt + (isRunning ? timeout : Bounds.shadowPatience) }
+    }
+
+    /// Two answers to a question at about the same time.
+    struct Comparison {
+        let question: Question
+        let provider: ProviderID
+        let given: Answer
+        let used: Answer
+        /// The source of the answer that clients got.
+        let source: Source
     }
 
     private var pending: [Pending] = []
@@ -44,31 +56,31 @@ struct ShadowFetches {
         countsOf = countsOf.filter { known in providers.contains { $0.id == .provider(known.key) } }
     }
 
+    /// - Parameter isCompared: a lookup asks the question, too.
     mutating func begin(
         _ id: FetchID, _ question: Question, _ provider: ProviderID, _ traits: ProviderTraits, of holder: ShareHolder,
-        now: Instant
+        isCompared: Bool = true, now: Instant
     ) {
-        let isCompared = traits.shadowShare != nil
-        if isCompared { countsOf[provider, default: ShadowCounts()].asked += 1 }
+        if traits.isShadow { countsOf[provider, default: ShadowCounts()].asked += 1 }
         pending.append(
             Pending(
                 id: id, question: question, provider: provider, holder: holder, startedAt: now,
-                timeout: traits.timeout, isCompared: isCompared))
+                timeout: traits.timeout, isCounted: traits.isShadow, isCompared: isCompared))
     }
 
-    /// - Returns: the fetch; nil if it is unknown or has ended before.
-    mutating func finished(_ id: FetchID, _ result: FetchResult) -> Pending? {
+    /// - Returns: the fetch, with the comparison if the other answer is known; nil if it is unknown or has ended.
+    mutating func finished(_ id: FetchID, _ result: FetchResult) -> (fetch: Pending, comparison: Comparison?)? {
         guard let index = pending.firstIndex(where: { $0.id == id && $0.isRunning }) else { return nil }
         let ended = pending[index]
         pending[index].isRunning = false
         switch result {
         case .success(let answer) where ended.isCompared:
             pending[index].given = answer
-            compare(index)
+            return (ended, compare(index))
         case .success: pending.remove(at: index)
         case .nameFailed, .notServed, .omitted, .failure: countFailed(pending.remove(at: index))
         }
-        return ended
+        return (ended, nil)
     }
 
     /// Removes a running fetch.
@@ -88,12 +100,14 @@ struct ShadowFetches {
     }
 
     /// Records the answer that the lookup's clients and the cache got.
-    mutating func used(_ question: Question, _ answer: Answer) {
+    mutating func used(_ question: Question, _ answer: Answer, from source: Source) -> [Comparison] {
+        var comparisons: [Comparison] = []
         for index in pending.indices.reversed() where pending[index].question == question {
             guard pending[index].isCompared, pending[index].used == nil else { continue }
-            pending[index].used = answer
-            compare(index)
+            pending[index].used = (answer, source)
+            if let comparison = compare(index) { comparisons.append(comparison) }
         }
+        return comparisons
     }
 
     /// Removes the expired fetches and comparisons.
@@ -108,13 +122,17 @@ struct ShadowFetches {
     }
 
     private mutating func countFailed(_ fetch: Pending) {
-        if fetch.isCompared { countsOf[fetch.provider, default: ShadowCounts()].failed += 1 }
+        if fetch.isCounted { countsOf[fetch.provider, default: ShadowCounts()].failed += 1 }
     }
 
-    private mutating func compare(_ index: Int) {
-        guard let given = pending[index].given, let used = pending[index].used else { return }
+    private mutating func compare(_ index: Int) -> Comparison? {
+        guard let given = pending[index].given, let (used, source) = pending[index].used else { return nil }
         let fetch = pending.remove(at: index)
-        countsOf[fetch.provider, default: ShadowCounts()].count(given, used, of: fetch.question.type)
+        if fetch.isCounted {
+            countsOf[fetch.provider, default: ShadowCounts()].count(given, used, of: fetch.question.type)
+        }
+        return Comparison(
+            question: fetch.question, provider: fetch.provider, given: given, used: used, source: source)
     }
 }
 

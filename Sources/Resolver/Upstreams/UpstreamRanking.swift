@@ -15,6 +15,9 @@ final class UpstreamRanking {
     var unserved = UnservedNames()
     private var random: SeededGenerator
     private var lookupsSinceExploration = 0
+    var audit = ProviderAudit()
+    /// The usual hedge delay, and when it was computed.
+    private var usual: (delay: Duration, at: Instant)?
     /// The failed provider that has answered last; nil: none has. The reader resets it.
     var recovered: RankedID?
     /// A request to a provider in trouble has ended. The resolver resets it.
@@ -34,6 +37,7 @@ final class UpstreamRanking {
         hasFilters = other.hasFilters
         (unreachable, unserved, random) = (other.unreachable, other.unserved, other.random)
         lookupsSinceExploration = other.lookupsSinceExploration
+        (audit, usual) = (other.audit, other.usual)
         (recovered, hasTrialEnded) = (other.recovered, other.hasTrialEnded)
         hasNewSilence = other.hasNewSilence
     }
@@ -41,6 +45,7 @@ final class UpstreamRanking {
     /// Replaces the list of providers. Unchanged providers keep their measurements.
     func setProviders(_ providers: [ProviderTraits]) {
         unserved.keep(providers)
+        audit.keep(providers)
         let old = standings
         standings = providers.map { traits in old.first { $0.traits == traits } ?? ProviderStanding(traits) }
     }
@@ -284,11 +289,14 @@ final class UpstreamRanking {
 
     /// Counts a new lookup.
     ///
-    /// - Parameter upstreams: the upstreams of the name. Only these are measured with it.
-    /// - Returns: providers to ask in the background: half-open, unmeasured or possibly underrated ones, and shadow
-    ///   providers.
+    /// - Parameters:
+    ///   - upstreams: the upstreams of the name. Only these are measured with it.
+    ///   - mayCompare: the question may be a comparison question of the audit.
+    /// - Returns: providers to ask in the background: half-open, unmeasured or possibly underrated ones, those to
+    ///   compare, and shadow providers.
     func begunLookup(
-        with first: RankedID, for question: Question, among upstreams: NameUpstreams, now: Instant
+        with first: RankedID, for question: Question, among upstreams: NameUpstreams,
+        mayCompare: Bool = false, now: Instant
     ) -> [ProviderID] {
         self[first]?.chosenFirst(now: now)
         lookupsSinceExploration += 1
@@ -297,6 +305,14 @@ final class UpstreamRanking {
             lookupsSinceExploration = 0
             _ = standings[explored].spend(now: now)
             beside.append(explored)
+        } else if audit.mayCompare, upstreams == .providers, question.isSameForAll {
+            if mayCompare, let compared = compared(beside: first, question, now) {
+                audit.comparing(standings[compared].traits.id)
+                _ = standings[compared].spend(now: now)
+                beside.append(compared)
+            } else {
+                audit.postpone()
+            }
         }
         return beside.compactMap { standings[$0].traits.id.provider }
     }
@@ -340,6 +356,21 @@ final class UpstreamRanking {
             standings[next.index].isUntried(for: Bounds.explorationPause, now)
         else { return nil }
         return next.index
+    }
+
+    /// Chooses the provider for a comparison question: the one with the fewest so far, without trouble and without a
+    /// budget that the operator has set.
+    private func compared(beside first: RankedID, _ question: Question, _ now: Instant) -> Int? {
+        guard self[first]?.isFailing(now) == false, self[first]?.isMeasured == true else { return nil }
+        let others = candidates(for: question.kind, .providers, now).filter { index in
+            let (standing, id) = (standings[index], standings[index].traits.id)
+            return id != first && standing.traits.isAudited && !standing.isAsked && !standing.isFailing(now)
+                && !standing.isHalfOpen(now) && standing.canSpend(now) && !unserved.isPaused(question.name, at: id, now)
+                && !audit.hasCompared(id, question.name)
+        }
+        return others.min {
+            (audit.comparisons(standings[$0].traits.id), $0) < (audit.comparisons(standings[$1].traits.id), $1)
+        }
     }
 
     /// Whether a new measurement is due: another upstream was faster, or the provider lost credibility. Either may no
@@ -419,11 +450,37 @@ final class UpstreamRanking {
     func ended(_ provider: RankedID, _ holder: ShareHolder, isHeard: Bool, now: Instant) {
         if isInTrouble(provider, now) { hasTrialEnded = true }
         self[provider]?.ended(holder, isHeard: isHeard, now: now)
+        audit.ended(provider, now: now)
     }
 
     func answered(_ provider: RankedID, after elapsed: Duration, now: Instant) {
         let isBack = self[provider]?.answered(after: elapsed, now: now)
+        audit.replied(provider, after: elapsed, usual: usualHedgeDelay(now), now: now)
         noteRecovery(of: provider, isBack)
+    }
+
+    /// Records that another upstream was quicker. A request that was overtaken early may have been as quick.
+    func overtaken(_ provider: RankedID, after elapsed: Duration, now: Instant) {
+        self[provider]?.overtaken(after: elapsed)
+        let usual = usualHedgeDelay(now)
+        if elapsed > usual { audit.replied(provider, after: elapsed, usual: usual, now: now) }
+    }
+
+    /// Records that the provider failed for a name without giving a reason while another provider had an answer.
+    func contradicted(_ provider: RankedID, now: Instant) {
+        self[provider]?.contradicted(now: now)
+        audit.failed(provider, now: now)
+    }
+
+    /// The hedge delay of the quickest working provider.
+    private func usualHedgeDelay(_ now: Instant) -> Duration {
+        if let usual, now - usual.at < .seconds(1) { return usual.delay }
+        var delay = Bounds.hedgeCeiling
+        for standing in standings where standing.isInGeneralUse && standing.isMeasured && !standing.isFailing(now) {
+            delay = min(delay, standing.hedgeDelay)
+        }
+        usual = (delay, now)
+        return delay
     }
 
     /// Records a reply without an answer for its name: the provider works.
@@ -459,6 +516,9 @@ final class UpstreamRanking {
     ) {
         guard let standing = self[provider] else { return }
         if isOfService { standing.noteServiceFailure(name ?? domain, of: domain, now: now) }
+        if failure.mayBeProviders, haveOthersReplied(than: provider, since: startedAt ?? now) {
+            audit.failed(provider, now: now)
+        }
         switch failure {
         case .overload: standing.endedUnanswered(of: domain, startedAt: startedAt ?? now, now: now)
         case .unsupported: break
@@ -470,8 +530,20 @@ final class UpstreamRanking {
         }
     }
 
+    /// Whether another provider has replied since: the path of this machine to the Internet works.
+    private func haveOthersReplied(than provider: RankedID, since instant: Instant) -> Bool {
+        standings.contains {
+            $0.traits.id != provider && $0.traits.id.provider != nil && $0.hasReplied(since: instant)
+        }
+    }
+
     private func index(of provider: RankedID) -> Int? {
         for index in standings.indices where standings[index].traits.id == provider { return index }
         return nil
     }
+}
+
+extension Question {
+    /// All clients get the answer, and it is the same for them: no view, no subnet, no DO and CD.
+    fileprivate var isSameForAll: Bool { type.isAddress && clients == .all && dnssec.isEmpty }
 }

@@ -83,6 +83,11 @@ struct KnownAddress {
         }
     }
 
+    /// Connection time of the quickest verified port; nil: none is verified.
+    var connectTime: Duration? {
+        checks.lazy.filter { $0.result.verdict == .verified }.compactMap(\.result.connectTime).min()
+    }
+
     /// The port that decides the combined verdict.
     var decidingCheck: Check? { checks.min { $0.result.verdict.weight < $1.result.verdict.weight } }
 

@@ -1,5 +1,6 @@
 // Finds forgery evidence: one source gave a mismatched address of a name while another gave a verified one. Also finds
-// sources with true answers. An address that all sources give is no evidence, as a certificate alone proves no forgery.
+// sources with true answers, and with expired ones. An address that all sources give is no evidence, as a certificate
+// alone proves no forgery.
 
 import DNSWire
 
@@ -41,8 +42,8 @@ extension NameVerification {
 
     /// Returns the sources with a verified and no mismatched address, once per answer. All addresses that may be probed
     /// must have a verdict first.
-    mutating func takeTruths(now: Instant) -> [Source] {
-        var sources: [Source] = []
+    mutating func takeTruths(now: Instant) -> [(source: Source, distance: AddressDistance?)] {
+        var sources: [(Source, AddressDistance?)] = []
         for index in answers.indices
         where answers[index].isJudged && !answers[index].isProven && !answers[index].isLate(now) {
             let verdicts = answers[index].addresses.compactMap(known).map {
@@ -53,7 +54,7 @@ extension NameVerification {
                 !verdicts.contains(where: \.verdict.isMismatched)
             else { continue }
             answers[index].isProven = true
-            sources.append(answers[index].source)
+            sources.append((answers[index].source, distance(of: answers[index], now: now)))
         }
         return sources
     }
@@ -61,6 +62,44 @@ extension NameVerification {
     /// Returns whether evidence against the source names the address.
     func isReported(_ address: Address, _ source: Source) -> Bool {
         reportedForgeries.contains { $0.address == address && $0.source == source }
+    }
+
+    /// Returns the sources of which all addresses that may be probed are dead while another source's address is
+    /// verified, once per answer.
+    mutating func takeExpired(now: Instant) -> [Source] {
+        var sources: [Source] = []
+        for index in answers.indices
+        where answers[index].isJudged && !answers[index].isFinal && !answers[index].isProven
+            && !answers[index].isLate(now)
+        {
+            let statement = answers[index]
+            let probed = statement.addresses.filter { terms.allows($0) }
+            guard !probed.isEmpty, probed.allSatisfy({ judgement(of: $0).verdict.isDead }),
+                statements.contains(where: { other in
+                    other.source != statement.source && other.question.type == statement.question.type
+                        && !other.isLate(now) && other.addresses.contains { judgement(of: $0).verdict == .verified }
+                })
+            else { continue }
+            answers[index].isProven = true
+            sources.append(statement.source)
+        }
+        return sources
+    }
+
+    /// Returns the connection times of the statement's quickest verified address, and of the other sources'; nil if one
+    /// is unknown.
+    private func distance(of statement: SourceAnswer, now: Instant) -> AddressDistance? {
+        let others = statements.filter {
+            $0.source != statement.source && $0.question.type == statement.question.type && !$0.isLate(now)
+        }
+        guard !others.isEmpty, let own = quickestConnection(to: statement.addresses),
+            let other = quickestConnection(to: others.flatMap(\.addresses))
+        else { return nil }
+        return AddressDistance(own: own, others: other)
+    }
+
+    private func quickestConnection(to addresses: [Address]) -> Duration? {
+        addresses.lazy.compactMap { known($0)?.connectTime }.min()
     }
 
     private func verifiedClaim(_ statement: SourceAnswer) -> ForgeryEvidence.Claim? {

@@ -11,11 +11,13 @@ struct NameVerification {
         didSet {
             hasVerdict = addresses.contains { $0.hasVerdict }
             hasMismatched = addresses.contains { $0.judgement.verdict.isMismatched }
+            hasDead = addresses.contains { $0.judgement.verdict.isDead }
         }
     }
-    // The two flags are stored, as most events of a name read them, and the compiler copies a name to compute them.
+    // The flags are stored, as most events of a name read them, and the compiler copies a name to compute them.
     private(set) var hasVerdict = false
     private(set) var hasMismatched = false
+    private(set) var hasDead = false
     /// The sources' answers to the questions for this name, one for each source and question, the latest last.
     var answers: [SourceAnswer] = []
     /// The sources' failures since their last answers, as for `answers`.

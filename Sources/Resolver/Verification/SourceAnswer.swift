@@ -22,7 +22,7 @@ package struct SourceAnswer: Equatable, Sendable {
     let isJudged: Bool
     /// The answer is a filter's: its addresses prove no forgery.
     let isFinal: Bool
-    /// The answer was counted as true by `takeTruths`.
+    /// The answer was counted as true by `takeTruths`, or as expired by `takeExpired`.
     var isProven = false
     /// What makes the answer no ordinary one; nil for most.
     private let special: Special?

@@ -28,6 +28,10 @@ struct Verification {
         /// The source gave a verified address for the name.
         case recordConfirmed(Source, Name)
         case doubt(DoubtNews)
+        /// The source gave a verified address, and another source did, too.
+        case measured(Source, Name, AddressDistance)
+        /// The source gave only dead addresses while another source gave a verified one.
+        case recordExpired(Source, Name)
     }
 
     var known = NameVerificationTable()
@@ -321,6 +325,14 @@ struct Verification {
         return !addresses.isEmpty && known[question]?.leadsNowhere(addresses) != true
     }
 
+    /// Returns whether the question was asked more than once lately.
+    func isInUse(_ question: Question) -> Bool {
+        guard let number = known.number(of: question), let index = known.names[number].index(of: question) else {
+            return false
+        }
+        return known.names[number].questions[index].isInUse
+    }
+
     /// Returns whether every address in the answer is mismatched.
     func isForged(_ question: Question, _ answer: Answer) -> Bool {
         guard question.type.isAddress, !answer.isSigned, !answer.addresses.isEmpty, let name = known[question]
@@ -535,7 +547,14 @@ struct Verification {
         }
         let truths = known.change(number) { $0.takeTruths(now: now) }
         let name = known.names[number].name
-        consequences += truths.map { .recordConfirmed($0, name) }
+        for truth in truths {
+            consequences.append(.recordConfirmed(truth.source, name))
+            if let distance = truth.distance { consequences.append(.measured(truth.source, name, distance)) }
+        }
+        if known.names[number].hasDead {
+            let expired = known.change(number) { $0.takeExpired(now: now) }
+            consequences += expired.map { .recordExpired($0, name) }
+        }
         judgeSystem(number, now: now)
     }
 

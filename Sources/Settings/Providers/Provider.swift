@@ -100,6 +100,10 @@ extension Settings {
         package var clientSubnetOfView: [UInt32: ClientSubnet] = [:]
         /// The quota of the account; nil: unlimited.
         package var quota: QuestionQuota?
+        /// The price of 1,000 questions, in any unit that is the same for all providers. Nil: it is not known.
+        package var price: Double?
+        /// The audit asks the provider comparison questions. Nil: unless its questions are billed or have a price.
+        package var audit: Bool?
         /// Requests may go to the provider while another upstream is late. Nil: they may unless its questions are
         /// billed.
         package var hedge: Bool?
@@ -116,6 +120,9 @@ extension Settings {
         /// The vendor counts requests for the account's bill.
         package var isBilled: Bool { account != nil || quota != nil }
 
+        /// The audit may ask the provider comparison questions.
+        package var isAudited: Bool { audit ?? (!isBilled && (price ?? 0) == 0) }
+
         /// The settings without those that only choose questions: a change of the latter keeps connections and
         /// measurements.
         package var endpoint: Self {
@@ -123,6 +130,7 @@ extension Settings {
             (endpoint.names, endpoint.namesFile, endpoint.exclusive, endpoint.viewsOnly) = ([], nil, false, false)
             (endpoint.whenUsedUp, endpoint.filters) = (.next, false)
             (endpoint.quota, endpoint.hedge, endpoint.clientSubnetOfView) = (nil, nil, [:])
+            (endpoint.price, endpoint.audit) = (nil, nil)
             return endpoint
         }
 

@@ -12,6 +12,8 @@ extension Settings.Provider: KeyedElement {
     private static let maxNames = 1000
     /// The bounds of `shadow`. A smaller share would compare almost nothing in a day.
     private static let shares = 0.001...1.0
+    /// The bounds of `price`, in any currency.
+    private static let prices = 0.0...1_000_000.0
     /// The bounds of `idle`. Vendors close unused connections after seconds to minutes.
     private static let idleTimes = Duration.seconds(1)...Duration.seconds(600)
     /// The bounds of the timeout. A shorter one would end every request to another continent; no program waits longer
@@ -60,6 +62,8 @@ extension Settings.Provider: KeyedElement {
         Key("exclusive", \.exclusive, Format.truth.leavingOut(false)),
         Key("views-only", \.viewsOnly, Format.truth.leavingOut(false)),
         Key("quota", \.quota, Format.quota.optional),
+        Key("price", \.price, Format.number(prices).optional),
+        Key("audit", \.audit, Format.truth.optional),
         Key("when-used-up", \.whenUsedUp, Format.choice.leavingOut(.next)),
         Key("hedge", \.hedge, Format.truth.optional),
         Key("timeout", \.timeout, Format.duration(timeouts).leavingOut(.seconds(3))),

@@ -111,7 +111,8 @@ package final class Provider {
             shadowShare: settings.shadow, filters: settings.filters,
             verifies: settings.url.isSecure, hasOwnNames: settings.hasOwnNames || settings.viewsOnly,
             carriesAliases: dialect.carriesAliases, carriesDNSSEC: dialect.carriesDNSSEC,
-            isBilled: settings.isBilled, mayHedge: settings.hedge ?? !settings.isBilled, timeout: settings.timeout)
+            isBilled: settings.isBilled, price: settings.price, mayCompare: settings.isAudited,
+            mayHedge: settings.hedge ?? !settings.isBilled, timeout: settings.timeout)
     }
 
     /// A type for private use (RFC 6895 section 3.1): a dialect that carries this type carries every type.

@@ -21,6 +21,7 @@ struct ProbeRequestTests {
                 "report a.example 2001:db8::1"
             ),
             ("evidence", "{\"command\":\"evidence\"}", "evidence"),
+            ("audit", "{\"command\":\"audit\"}", "audit"),
             ("whois 192.0.2.1", "{\"command\":\"whois\",\"address\":\"192.0.2.1\"}", "whois 192.0.2.1"),
         ])
     func understood(_ line: String, _ object: String, _ expected: String) {

@@ -18,7 +18,7 @@ func outcome(_ line: [UInt8]) -> String {
 
 private func words(_ command: Command) -> String {
     switch command {
-    case .status, .fleet, .evidence, .top, .inflight, .reload: "\(command)"
+    case .status, .fleet, .evidence, .audit, .top, .inflight, .reload: "\(command)"
     case .help(let word): word.map { "help \($0)" } ?? "help"
     case .stats(asPrometheus: false): "stats"
     case .stats(asPrometheus: true): "stats for Prometheus"
@@ -54,7 +54,7 @@ private func words(_ scope: QuestionScope) -> String {
 
 let allowed =
     "allowed: status, stats, cache, flush, prefetch, httpdns, rule, providers, network, fleet, "
-    + "verify, verdicts, report, evidence, whois, explain, query, top, inflight, watch, recorder, log, "
+    + "verify, verdicts, report, evidence, audit, whois, explain, query, top, inflight, watch, recorder, log, "
     + "reload, help"
 
 /// The end of every refusal of a name or of a record type.

@@ -26,9 +26,9 @@ struct ShadowFetchesTests {
         var shadows = ShadowFetches()
         let id = FetchID(number: 1)
         shadows.begin(id, try question(), Self.ghostID, Self.ghost, of: holder, now: start)
-        if !saidFirst { shadows.used(try question(), used) }
+        if !saidFirst { _ = shadows.used(try question(), used, from: .system) }
         _ = shadows.finished(id, .success(said))
-        if saidFirst { shadows.used(try question(), used) }
+        if saidFirst { _ = shadows.used(try question(), used, from: .system) }
         #expect(shadows.nextDeadline == nil, "compared and gone")
         let counts = shadows.counts(of: Self.ghostID)
         return [counts.asked, counts.same, counts.overlapping, counts.different, counts.failed]
@@ -51,7 +51,7 @@ struct ShadowFetchesTests {
             shadows.begin(
                 FetchID(number: UInt64(number)), try question(), Self.ghostID, Self.ghost, of: holder, now: start)
         }
-        #expect(shadows.finished(FetchID(number: 0), .failure(.tls))?.provider == Self.ghostID)
+        #expect(shadows.finished(FetchID(number: 0), .failure(.tls))?.fetch.provider == Self.ghostID)
         #expect(shadows.finished(FetchID(number: 1), .success(try answer(1))) != nil)
         #expect(shadows.finished(FetchID(number: 1), .success(try answer(1))) == nil, "only once")
         #expect(shadows.finished(FetchID(number: 9), .success(try answer(1))) == nil)
@@ -73,11 +73,11 @@ struct ShadowFetchesTests {
         shadows.begin(
             FetchID(number: 2), try question(), ProviderID(1), ProviderTraits(id: RankedID(1), types: .any), of: holder,
             now: start)
-        shadows.used(Question(try #require(Name("www.example")), .aaaa), try answer(1))
+        _ = shadows.used(Question(try #require(Name("www.example")), .aaaa), try answer(1), from: .system)
         #expect(shadows.finished(FetchID(number: 2), .success(try answer(5))) != nil)
         #expect(shadows.finished(FetchID(number: 1), .success(try answer(1))) != nil)
         #expect(shadows.counts(of: Self.ghostID).same == 0 && shadows.counts(of: ProviderID(1)) == ShadowCounts())
-        shadows.used(try question(), try answer(1))
+        _ = shadows.used(try question(), try answer(1), from: .system)
         #expect(shadows.counts(of: Self.ghostID).same == 1)
     }
 

@@ -230,7 +230,9 @@ private struct VerificationWorld {
                 ended += 1
                 running.removeAll { $0.target == target }
             case .rearrange(_, let answer, _): precondition(!answer.addresses.isEmpty, "a blank answer")
-            case .news, .awaitAsk, .askElsewhere, .askAgain, .forged, .recordConfirmed, .doubt: break
+            case .news, .awaitAsk, .askElsewhere, .askAgain, .forged, .recordConfirmed, .doubt, .measured,
+                .recordExpired:
+                break
             }
         }
     }

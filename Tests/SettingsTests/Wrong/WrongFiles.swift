@@ -369,14 +369,14 @@ let wrongProviders: [Case] = [
         dialect, url, addresses, sni, verify-name, host, \#
         ca-file, account, access-key, key-file, cipher, cipher-key-file, expiring, region, \#
         service-nodes, query, tags, app-id, client-subnet, client-subnet-form, proxy, proxy-key-file, method, \#
-        trust-ad, filters, budget, shadow, names, names-file, exclusive, views-only, quota, when-used-up, hedge, \#
-        timeout, idle, connection-requests, template
+        trust-ad, filters, budget, shadow, names, names-file, exclusive, views-only, quota, price, audit, \#
+        when-used-up, hedge, timeout, idle, connection-requests, template
         """#,
         #"""
         f:6:1: unknown key "acount" in [[provider]]; did you mean "account"? allowed: name, dialect, \#
         url, addresses, sni, verify-name, host, ca-file, account, access-key, key-file, cipher, \#
         cipher-key-file, expiring, region, service-nodes, query, tags, app-id, client-subnet, client-subnet-form, \#
         proxy, proxy-key-file, method, trust-ad, filters, budget, shadow, names, names-file, exclusive, views-only, \#
-        quota, when-used-up, hedge, timeout, idle, connection-requests, template
+        quota, price, audit, when-used-up, hedge, timeout, idle, connection-requests, template
         """#),
 ]

@@ -123,6 +123,8 @@ let wrongKeys: [Mistake] = [
         write "50/s"
         """
     ),
+    ("price = -1", 9, "provider.price: found -1; allowed: a number from 0.0 to 1000000.0"),
+    ("audit = 1", 9, "provider.audit: found 1; allowed: true or false"),
     ("shadow = 5", 10, "provider.shadow: found 5; allowed: a number from 0.001 to 1.0"),
     (
         "names = [\"*.a.example\"]", 10,
