@@ -265,6 +265,20 @@ function showProviders({providers, system, durations}, shownPoints) {
   showAlarms();
 }
 
+/// The order of the audit: the fewest and lightest findings first, as the daemon ranks them.
+function showAudit(providers) {
+  const audited = providers.map(({audit}) => audit).filter(audit => audit?.week.requests > 0)
+    .sort((one, two) => one.rank - two.rank);
+  const part = ({count, of}) => of ? percent(count / of) + ' of ' + short(of) : '–';
+  const measured = milliseconds => milliseconds === undefined ? '–' : time(milliseconds * 1000);
+  rows('audit', audited, () => audited.map(({name, verdict, advice, price, week}) => make('tr', {},
+    make('th', {scope: 'row'}, name), words(verdict, ...advice.map(text => make('div', {class: 'faint'}, text))),
+    number(part(week.forged)), number(part(week.denied)), number(part(week.expired)), number(part(week.late)),
+    number(part(week.failed)), number(measured(week.reply_ms)), number(measured(week.connect_ms)),
+    number(measured(week.others_connect_ms)), number(price === undefined ? '–' : String(price)))));
+  panel('audit', audited.length, 'No provider was asked yet.');
+}
+
 /// Of "alidns: timeout", "google: timeout" makes " (timeout: alidns, google)".
 function causes(sources) {
   const byCause = new Map();
@@ -347,6 +361,7 @@ function show(figures) {
     showVerdicts(stats.probe);
     showBlocked(stats.blocked);
     showProviders(stats, all);
+    showAudit(stats.providers);
     showNetwork(figures.network, figures.changes);
   }
   showSentences();
