@@ -393,11 +393,11 @@ struct Simulation {
 
     private mutating func perform(_ action: Action) throws {
         switch action {
-        case .fetch(let id, let question, let upstream, _):
+        case .fetch(let id, let question, let upstream, let purpose):
             try account.require(
                 policy.of(question.name).treatment(of: question.type) != .excluded, "\(question) is asked")
             let fate = fate(of: question, upstream, id)
-            try account.fetch(id, question, upstream, fate, now: now)
+            try account.fetch(id, question, upstream, fate, isRefresh: purpose.isRefresh, now: now)
         case .shadow(let id, let question, let provider):
             _ = fate(of: question, .provider(provider), id)
             try account.shadow(id, question, .provider(provider), now: now)
@@ -408,6 +408,7 @@ struct Simulation {
                 source != .local && source != .fallback && answer.kind != .ambiguousEmpty,
                 "\(question): not to be stored")
             try account.given(question, ttlSeconds: answer.ttlSeconds, source, now: now)
+            account.stored(question, from: source)
             try probes.check(question, answer)
             if changesNetworks { try networks.checkStored(question, answer) }
             cache.store(question, answer, isSystems: source == .system, now: now)

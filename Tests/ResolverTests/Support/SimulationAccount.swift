@@ -52,6 +52,8 @@ struct SimulationAccount {
         var withoutPlace: Set<Upstream> = []
         var asked: [Upstream: Fate] = [:]
         var running = 0
+        /// Whether a provider's answer was stored, which ends the lookup.
+        var hasAnswered = false
     }
 
     /// The total time of sleeps so far.
@@ -211,7 +213,9 @@ struct SimulationAccount {
 
     // MARK: what is done
 
-    mutating func fetch(_ id: FetchID, _ question: Question, _ upstream: Upstream, _ fate: Fate, now: Instant) throws {
+    mutating func fetch(
+        _ id: FetchID, _ question: Question, _ upstream: Upstream, _ fate: Fate, isRefresh: Bool, now: Instant
+    ) throws {
         try require(fetches.insert(id).inserted, "a fetch ID comes twice")
         if let provider = upstream.ranked {
             let traits = providers.first { $0.id == provider }
@@ -219,15 +223,18 @@ struct SimulationAccount {
             try require(LocalNames.route(question, .none) == .anywhere, "\(question) leaves the local network")
             try require(traits?.shadowShare == nil, "a shadow is asked for a client")
             try require(!unreachable.contains(provider), "\(provider) is not reachable")
-            try checkAppetite(provider, question, now: now)
+            try checkAppetite(provider, question, isRefresh: isRefresh, now: now)
         }
         // A lookup may end and another one begin within one event. A lookup repeats a transient failure.
         let mayBeAskedAgain =
             lookups[question]?.withoutPlace.contains(upstream) == true || lookups[question]?.asked[upstream] == .fails
             || running.values.contains { $0.question == question && $0.upstream == upstream && isLost($0, now) }
-        let hasEnded =
-            lookups[question]?.running == 0 && lookups[question]?.asked[upstream] != nil && !mayBeAskedAgain
-        if hasEnded || lookups[question] == nil { try lookupBegun(question, upstream, now: now) }
+        let hasAnswered = lookups[question]?.hasAnswered == true
+        let hasAsked = lookups[question]?.asked[upstream] != nil && !mayBeAskedAgain
+        let hasEnded = lookups[question]?.running == 0 && (hasAsked || hasAnswered)
+        if hasEnded || lookups[question] == nil {
+            try lookupBegun(question, upstream, hasAnswered: hasAnswered, now: now)
+        }
         let isNew = lookups[question]?.asked.updateValue(fate, forKey: upstream) == nil
         try require(
             isNew || mayBeAskedAgain || upstream == .system,
@@ -238,7 +245,9 @@ struct SimulationAccount {
     }
 
     /// Checks that a provider with a pause or a quota is asked only after all other usable ones.
-    private mutating func checkAppetite(_ provider: RankedID, _ question: Question, now: Instant) throws {
+    private mutating func checkAppetite(
+        _ provider: RankedID, _ question: Question, isRefresh: Bool, now: Instant
+    ) throws {
         let lookup = lookups[question]
         let others = providers.filter {
             $0.id != provider && $0.supports(question.kind) && $0.shadowShare == nil && $0.questionsPerSecond == nil
@@ -252,6 +261,8 @@ struct SimulationAccount {
             || !(lookup?.hasSystem ?? hasSystem) || lookup?.asked[.system] != nil
             // A lookup asks again, after a pause without requests.
             || debts.values.contains { $0.question == question && $0.at < now }
+            // A client's lookup without a request so far has waited for its turn at the other providers.
+            || lookup == nil && !isRefresh && question != askedNow
             || (lookup?.asked.count ?? 0) >= Bounds.maxProviderAttempts
             || others.allSatisfy { lookup?.asked[Upstream($0.id)] != nil }
         try require(isLastResort || (pausedUntil[provider] ?? now) <= now, "\(provider) is asked during its pause")
@@ -262,7 +273,10 @@ struct SimulationAccount {
         try require(isLastResort || recent.count <= 2 * most, "\(recent.count) questions in a second for \(provider)")
     }
 
-    private mutating func lookupBegun(_ question: Question, _ upstream: Upstream, now: Instant) throws {
+    /// - Parameter hasAnswered: a lookup has just answered the question. This one asks other sources, at no budget.
+    private mutating func lookupBegun(
+        _ question: Question, _ upstream: Upstream, hasAnswered: Bool, now: Instant
+    ) throws {
         let isLocal = LocalNames.route(question, .none) != .anywhere
         // Lookups need not query providers with a quota.
         let candidates = providers.filter {
@@ -275,7 +289,7 @@ struct SimulationAccount {
         lookups[question] = Lookup(
             startedAt: now, slept: slept, candidates: candidates.map(\.id), hasSystem: hasSystem,
             upstreamChanges: upstreamChanges, isStartedAnew: isMoving || hasWaited, isRefresh: !isAskedNow)
-        guard let provider = upstream.ranked, !isAskedNow, !isMoving, !hasWaited, !hasVerdict,
+        guard let provider = upstream.ranked, !isAskedNow, !isMoving, !hasWaited, !hasVerdict, !hasAnswered,
             let traits = providers.first(where: { $0.id == provider })
         else { return }
         let recent = refreshesOf[upstream, default: []].filter { now - $0 < .seconds(1) } + [now]
@@ -292,7 +306,7 @@ struct SimulationAccount {
         try require(traits?.supports(question.kind) == true, "\(provider) cannot be asked \(question)")
         try require(LocalNames.route(question, .none) == .anywhere, "\(question) leaves the local network")
         try require(!unreachable.contains(provider), "\(provider) is not reachable")
-        try checkAppetite(provider, question, now: now)
+        try checkAppetite(provider, question, isRefresh: true, now: now)
         let isShadow = traits?.shadowShare != nil
         let isNew = explored.allSatisfy { shadows[$0] != provider }
         try require(isShadow || isNew, "\(provider) is explored twice at a time")
@@ -328,6 +342,11 @@ struct SimulationAccount {
         // Ages are whole seconds.
         try require(
             .seconds(Int64(ttlSeconds)) < left + .seconds(2), "\(question): TTL \(ttlSeconds) with \(left) left")
+    }
+
+    /// Records that an answer was stored.
+    mutating func stored(_ question: Question, from source: Source) {
+        if source != .system { lookups[question]?.hasAnswered = true }
     }
 
     mutating func replied(_ waiter: Waiter, now: Instant) throws -> Question {
