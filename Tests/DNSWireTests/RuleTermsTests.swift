@@ -20,6 +20,7 @@ struct RuleTermsTests {
         case .ports(let value): value.write(&terms, [443, 8443])
         case .addresses(let value): value.write(&terms, ["192.0.2.1", "2001:db8::1"].compactMap { Address($0) })
         case .expectation(let value): value.write(&terms, RuleExpectation())
+        case .prefixes(let value): value.write(&terms, ["203.0.113.0/24", "192.0.2.1"].compactMap { Prefix($0) })
         case .addressSets(let value): value.write(&terms, [try #require(AddressSetTarget("ip#t#s"))])
         }
         return terms
@@ -72,7 +73,8 @@ struct RuleTermsTests {
                 "stands-in = never", "order = system-first", "family = prefer-ipv6", "allow-private = true",
                 "stale = true", "stale-negative = true", "prefetch = true", "probe = true",
                 "probe-ports = [443, 8443]", "connect = 65535", "min-ttl = 1s", "max-ttl = 1s",
-                "fallback-addresses = 192.0.2.1 2001:db8::1", "expect = {}", "nftset = ip#t#s",
+                "fallback-addresses = 192.0.2.1 2001:db8::1", "expect = {}",
+                "prefer-addresses = 203.0.113.0/24 192.0.2.1/32", "nftset = ip#t#s",
             ])
     }
 

@@ -50,6 +50,9 @@ package struct Prefix: Hashable, Sendable {
         self.init(address.masked(to: length), length: length)
     }
 
+    /// The block is a single address.
+    package var isOneAddress: Bool { length == address.bitCount }
+
     package func contains(_ other: Address) -> Bool {
         switch (address, other) {
         // A shift by the full width yields 0.

@@ -43,6 +43,9 @@ package final class Answer: Equatable, Sendable {
     package let ttlSeconds: UInt32
     /// An extended error for clients; nil: none. Not part of the upstream's data.
     package let remark: ExtendedError?
+    /// Number of first addresses that a rule prefers and no upstream gave. They are for this process, which verified
+    /// them.
+    package let preferredCount: Int
 
     /// The TTL of a negative answer without a TTL; RFC 2308 section 5 leaves the value to the server.
     package static let defaultNegativeTTLSeconds: UInt32 = 60
@@ -69,7 +72,7 @@ package final class Answer: Equatable, Sendable {
 
     private init(
         kind: Kind, records: [ResourceRecord], authorities: [ResourceRecord] = [], isSigned: Bool = false,
-        isAuthentic: Bool = false, ttlSeconds: UInt32, remark: ExtendedError? = nil
+        isAuthentic: Bool = false, ttlSeconds: UInt32, remark: ExtendedError? = nil, preferredCount: Int = 0
     ) {
         self.kind = kind
         self.records = records
@@ -79,6 +82,7 @@ package final class Answer: Equatable, Sendable {
         self.isAuthentic = isAuthentic
         self.ttlSeconds = ttlSeconds
         self.remark = remark
+        self.preferredCount = preferredCount
     }
 
     /// The SOA record of `authorities`; nil if there is none.
@@ -123,7 +127,7 @@ package final class Answer: Equatable, Sendable {
         Answer(
             kind: kind, records: records.map { $0.withTTL(change($0.ttlSeconds)) },
             authorities: authorities.map { $0.withTTL(change($0.ttlSeconds)) }, isSigned: isSigned,
-            isAuthentic: isAuthentic, ttlSeconds: change(ttlSeconds), remark: remark)
+            isAuthentic: isAuthentic, ttlSeconds: change(ttlSeconds), remark: remark, preferredCount: preferredCount)
     }
 
     /// Returns the answer to a question with DO.
@@ -144,13 +148,28 @@ package final class Answer: Equatable, Sendable {
             ? self
             : Answer(
                 kind: kind, records: records, authorities: authorities, isSigned: isSigned, isAuthentic: isAuthentic,
-                ttlSeconds: ttlSeconds, remark: remark)
+                ttlSeconds: ttlSeconds, remark: remark, preferredCount: preferredCount)
     }
 
     package func remarked(_ remark: ExtendedError?) -> Answer {
         Answer(
             kind: kind, records: records, authorities: authorities, isSigned: isSigned, isAuthentic: isAuthentic,
-            ttlSeconds: ttlSeconds, remark: remark)
+            ttlSeconds: ttlSeconds, remark: remark, preferredCount: preferredCount)
+    }
+
+    package func preferring(_ count: Int) -> Answer {
+        count == preferredCount
+            ? self
+            : Answer(
+                kind: kind, records: records, authorities: authorities, isSigned: isSigned, isAuthentic: isAuthentic,
+                ttlSeconds: ttlSeconds, remark: remark, preferredCount: count)
+    }
+
+    /// The answer without preferred addresses.
+    package var withoutPreferred: Answer {
+        guard preferredCount > 0 else { return self }
+        let preferred = addresses.prefix(preferredCount)
+        return Answer(records: records.filter { $0.address.map { !preferred.contains($0) } ?? true }).remarked(remark)
     }
 
     package static func == (left: Answer, right: Answer) -> Bool {

@@ -10,6 +10,7 @@ package struct RuleTerm: Sendable {
         case ports(Value<[UInt16]>)
         case addresses(Value<[Address]>)
         case expectation(Value<RuleExpectation>)
+        case prefixes(Value<[Prefix]>)
         case addressSets(Value<[AddressSetTarget]>)
     }
 
@@ -85,6 +86,7 @@ package struct RuleTerm: Sendable {
         case .ports(let value): value.read(terms).map { "\($0)" }
         case .addresses(let value): value.read(terms).map { $0.map(\.description).joined(separator: " ") }
         case .expectation(let value): value.read(terms).map { "\($0)" }
+        case .prefixes(let value): value.read(terms).map { $0.map(\.description).joined(separator: " ") }
         case .addressSets(let value): value.read(terms).map { $0.map(\.description).joined(separator: " ") }
         }
     }

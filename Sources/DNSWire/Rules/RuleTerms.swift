@@ -23,6 +23,8 @@ package struct RuleTerms: Equatable, Sendable {
     /// The addresses returned if all upstreams have failed, 1 to 16.
     package var fallbackAddresses: [Address]?
     package var expectation: RuleExpectation?
+    /// Ranges whose verified addresses precede slower ones of the rule's names, 1 to 16.
+    package var preferAddresses: [Prefix]?
     /// The sets that get the addresses of the rule's names, up to 8; empty exempts them from the sets of a rule for a
     /// shorter name.
     package var addressSets: [AddressSetTarget]?
@@ -46,6 +48,7 @@ package struct RuleTerms: Equatable, Sendable {
         maxTTL = maxTTL ?? other.maxTTL
         fallbackAddresses = fallbackAddresses ?? other.fallbackAddresses
         expectation = expectation ?? other.expectation
+        preferAddresses = preferAddresses ?? other.preferAddresses
         addressSets = addressSets ?? other.addressSets
     }
 }
@@ -67,6 +70,7 @@ extension RuleTerm {
         RuleTerm("max-ttl", \.maxTTL, Syntax.ttl),
         RuleTerm("fallback-addresses", \.fallbackAddresses, addresses),
         RuleTerm("expect", \.expectation, Syntax.expectation, decides: .acceptance),
+        RuleTerm("prefer-addresses", \.preferAddresses, Syntax.prefixes),
     ]
 
     package static let laterRows: [RuleTerm] = [

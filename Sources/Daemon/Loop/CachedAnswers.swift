@@ -126,7 +126,7 @@ struct CachedAnswers: KnownAnswers {
         return StoredEntry(
             question: question, partition: serving.partition(for: .all).rawValue,
             sourceClass: StoredEntry.SourceClass(sourceClass),
-            answer: rendered(answer, question).answer, storedAtMilliseconds: storedAtMilliseconds,
+            answer: rendered(answer.withoutPreferred, question).answer, storedAtMilliseconds: storedAtMilliseconds,
             lifetimeSeconds: lifetimeSeconds, demand: demand)
     }
 

@@ -237,6 +237,9 @@ package enum Bounds {
     static let verifiedNamesSample = 8
     /// Probed addresses per name. Content networks return up to eight per family.
     static let maxAddressesPerName = 16
+    /// Preferred addresses per name and family that are probed, and that an answer has before the name's own.
+    static let maxPreferredPerFamily = 4
+    static let maxPreferredGiven = 2
     /// Questions per name: four types for four client subnets.
     static let maxQuestionsPerName = 16
     /// Answers of sources per name, and failures: more than there may be upstreams, so that only those of removed

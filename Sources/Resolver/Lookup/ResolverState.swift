@@ -141,12 +141,13 @@ struct ResolverState {
     mutating func arranged(_ expired: ExpiredAnswer, _ question: Question, now: Instant) -> ExpiredAnswer? {
         guard !expired.answer.isNegative, question.type.leadsToAddresses else { return expired }
         do throws(MalformedMessage) {
-            let answer = Answer(records: try expired.answer.records(of: question))
+            let cached = Answer(records: try expired.answer.records(of: question))
                 .remarked(expired.answer.extendedError)
+            let answer = verification.withoutPreferred(question, cached)
             guard !answer.records.contains(where: { $0.type == .rrsig }) else { return expired }
             guard !isWithheld(question, answer) else { return nil }
             let arranged = verification.arranged(question, answer, now: now)
-            guard arranged != answer else { return expired }
+            guard arranged != cached else { return expired }
             return expired.with(RenderedAnswer(arranged, to: question))
         } catch {
             // Keep an answer that cannot be parsed unchanged. The cache rendered it from records.

@@ -28,6 +28,8 @@ package struct ProbeTerms: Equatable, Sendable {
     let order: UpstreamOrder
     /// NAT64 prefixes of the current network. An address that embeds a private IPv4 address is private.
     let nat64Prefixes: [NAT64Prefix]
+    /// Ranges of addresses to prefer; none if nothing is verified.
+    let preferred: [Prefix]
 
     init(
         _ policy: ProbePolicy, _ rule: RuleTerms, order: UpstreamOrder = .providersFirst,
@@ -40,6 +42,7 @@ package struct ProbeTerms: Equatable, Sendable {
         case true?: scope = policy.isEnabled ? .allAddresses : .nothing
         case false?: scope = .nothing
         }
+        preferred = scope == .nothing || rule.connect != nil ? [] : rule.preferAddresses ?? []
         method = rule.connect == nil ? .handshake : .connection
         ports = rule.connect.map { [$0] } ?? rule.probePorts ?? policy.ports
     }

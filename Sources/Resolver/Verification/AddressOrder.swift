@@ -1,5 +1,5 @@
 // Orders the addresses of an answer and decides which are left out, with the reason. Replies and explanations use the
-// same function. It never adds an address and never removes all.
+// same function. It never removes all addresses, and adds only verified ones that a rule prefers.
 
 import DNSWire
 
@@ -76,6 +76,20 @@ struct AddressOrder {
 
     var addresses: [Address] { handedOut.map(\.address) }
 
+    /// Returns the order with verified addresses that are quicker before all others.
+    func behind(_ preferred: [Address]) -> AddressOrder {
+        guard !preferred.isEmpty else { return self }
+        var order = self
+        order.handedOut =
+            preferred.map { Place(address: $0, place: .quickest, rank: .quickest) }
+            + handedOut.map {
+                Place(
+                    address: $0.address, place: $0.place == .quickest ? .slower : $0.place,
+                    rank: max($0.rank, .slower))
+            }
+        return order
+    }
+
     /// Rotates the addresses that are about equally quick, to share the load.
     mutating func rotate(_ random: inout SeededGenerator) {
         let count = handedOut.prefix { $0.rank == .quickest }.count
@@ -127,13 +141,22 @@ extension AddressOrder.Rank {
 }
 
 extension Answer {
-    /// Returns the answer with only these addresses, in this order, after the CNAME chain.
+    /// Returns the answer with only these addresses, in this order, after the CNAME chain. Addresses that the answer
+    /// does not have are preferred ones; `withoutPreferred` removes them.
     func with(_ addresses: [Address]) -> Answer {
         guard !hasAddresses(addresses) else { return self }
         let recordOf = Dictionary(records.compactMap { record in record.address.map { ($0, record) } }) { first, _ in
             first
         }
-        let arranged = records.filter { $0.address == nil } + addresses.compactMap { recordOf[$0] }
-        return Answer(records: arranged).authenticated(isAuthentic && arranged.count == records.count).remarked(remark)
+        let end = records.last { $0.address != nil }
+        let arranged =
+            records.filter { $0.address == nil }
+            + addresses.compactMap { address in
+                recordOf[address]
+                    ?? end.map { ResourceRecord(owner: $0.owner, address: address, ttlSeconds: $0.ttlSeconds) }
+            }
+        let isWhole = arranged.count == records.count && addresses.allSatisfy { recordOf[$0] != nil }
+        return Answer(records: arranged).authenticated(isAuthentic && isWhole).remarked(remark)
+            .preferring(addresses.prefix { recordOf[$0] == nil }.count)
     }
 }

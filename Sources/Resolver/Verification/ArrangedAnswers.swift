@@ -36,7 +36,7 @@ extension NameVerification {
     var judged: [JudgedAddress] {
         var seen: Set<Address> = []
         let placed = orders.flatMap { $0.handedOut + $0.omitted }.map { ($0.address, $0.place) }
-        let absent = addresses.map { ($0.address, AddressPlace.absent) }
+        let absent = (addresses + preferred.candidates).map { ($0.address, AddressPlace.absent) }
         return (placed + absent).filter { seen.insert($0.0).inserted }.flatMap { judged($0.0, $0.1) }
     }
 
@@ -75,7 +75,9 @@ extension NameVerification {
     }
 
     private func checks(of kept: VerifiedQuestion.Kept) -> [Check] {
-        kept.answer.addresses.compactMap(known).filter { terms.allows($0.address) }.flatMap(\.checks)
+        let candidates = kept.answer.kind == .records ? preferred.candidates.map(\.address) : []
+        return (kept.answer.addresses + candidates).compactMap(known).filter { terms.allows($0.address) }.flatMap(
+            \.checks)
     }
 }
 

@@ -36,6 +36,7 @@ struct NameVerification {
     /// answer.
     var systemForgedUntil: Instant?
     var reportedForgeries: [ReportedForgery] = []
+    var preferred = PreferredAddresses()
 
     init(_ key: NameInView, now: Instant) {
         self.key = key
@@ -55,7 +56,9 @@ struct NameVerification {
         ProbeTarget(name, address, port: check.port, by: terms.method)
     }
 
-    func known(_ address: Address) -> KnownAddress? { addresses.first { $0.address == address } }
+    func known(_ address: Address) -> KnownAddress? {
+        addresses.first { $0.address == address } ?? preferred.known(address)
+    }
 
     /// Answers may omit addresses of this name.
     var hasBad: Bool {
@@ -63,7 +66,9 @@ struct NameVerification {
     }
 
     func order(of addresses: [Address]) -> AddressOrder {
-        AddressOrder(addresses, wasVerified: wasVerified, method: terms.method) { judgement(of: $0) }
+        let own = AddressOrder(addresses, wasVerified: wasVerified, method: terms.method) { judgement(of: $0) }
+        guard !preferred.isEmpty else { return own }
+        return own.behind(preferred.better(than: addresses.map { ($0, judgement(of: $0)) }))
     }
 
     /// Returns the quality of the best address. A certificate for another name disqualifies an address only if the name
@@ -183,6 +188,7 @@ struct NameVerification {
     /// Sets the probe rules of the name. A name that is not probed is not judged either.
     mutating func setTerms(_ terms: ProbeTerms) {
         guard terms != self.terms else { return }
+        preferred = PreferredAddresses()
         if terms.method != self.terms.method { for index in addresses.indices { addresses[index].setPorts([]) } }
         self.terms = terms
         if terms.scope == .nothing {
@@ -254,9 +260,10 @@ struct NameVerification {
 
     /// - Returns: false if the address or its port is not known any more.
     mutating func found(_ target: ProbeTarget, _ result: ProbeResult, now: Instant) -> Bool {
+        let isPreferred = preferred.found(target, result, now: now)
         guard let index = addresses.firstIndex(where: { $0.address == target.address }), target.method == terms.method,
             addresses[index].found(result, port: target.port, now: now)
-        else { return false }
+        else { return isPreferred }
         let verdict = result.verdict
         if verdict != .unprobed, !verdict.isDead { everAlive.insert(target.address.recordType) }
         hasSpokenTLS = hasSpokenTLS || verdict.speaksTLS
@@ -267,6 +274,7 @@ struct NameVerification {
 
     /// Postpones a probe for which there was no room.
     mutating func putOff(_ target: ProbeTarget, until instant: Instant) {
+        preferred.putOff(target, until: instant)
         guard let index = addresses.firstIndex(where: { $0.address == target.address }) else { return }
         addresses[index].putOff(port: target.port, until: instant)
     }
@@ -281,6 +289,7 @@ struct NameVerification {
     /// Makes every verdict due again after a network change, allows lookups at all sources, and ends all doubts: the
     /// denials came from the former network.
     mutating func becomesDue() {
+        preferred = PreferredAddresses()
         for index in addresses.indices { addresses[index].becomesDue() }
         for index in questions.indices {
             (questions[index].doubt, questions[index].formerGood) = (nil, nil)

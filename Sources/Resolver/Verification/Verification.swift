@@ -181,7 +181,9 @@ struct Verification {
         }
         let holders = known.numbers(of: name).map { known.names[$0] }
         var found: [Address] = []
-        for known in holders.flatMap(\.addresses) where !found.contains(known.address) { found.append(known.address) }
+        for known in holders.flatMap({ $0.addresses + $0.preferred.candidates }) where !found.contains(known.address) {
+            found.append(known.address)
+        }
         for requested in address.map({ [$0] }) ?? found {
             let holder = holders.first { $0.known(requested) != nil }
             let terms = holder.map { $0.key.view == 0 ? terms : $0.terms } ?? terms
@@ -368,6 +370,15 @@ struct Verification {
         return (kept.answer, kept.source)
     }
 
+    /// Returns an answer of the cache without the addresses that it has by preference alone.
+    func withoutPreferred(_ question: Question, _ answer: Answer) -> Answer {
+        guard let name = known[question], !name.terms.preferred.isEmpty, let kept = keptAnswer(question)?.answer else {
+            return answer
+        }
+        let own = answer.addresses.filter(kept.addresses.contains)
+        return own.isEmpty ? answer : answer.with(own)
+    }
+
     func quality(_ question: Question, _ answer: Answer) -> AnswerQuality {
         answer.addresses.isEmpty ? .empty : known[question]?.quality(answer.addresses) ?? .open
     }
@@ -456,9 +467,13 @@ struct Verification {
         let number = known.enter(question, now: now)
         let isFinal = filters.makeFinal(answer, from: source)
         if use != nil, !answer.isLastKnownGood { endDoubt(question, number, by: answer, from: source, now: now) }
+        var generator = random
         known.change(number) { name in
             name.touchedAt = now
             name.setTerms(terms)
+            if use != nil, question.type.isAddress, !terms.preferred.isEmpty {
+                name.preferred.renew(for: answer, question.type, terms, &generator, now: now)
+            }
             // `keep` comes first, so that the previous cached answer makes room for the new addresses.
             if let use { name.keep(question, answer, from: source, for: use, now: now) }
             // The source has not given a last known good answer now.
@@ -469,6 +484,7 @@ struct Verification {
                 name.recordStored(question, from: source, now: now)
             }
         }
+        random = generator
         if terms.scope == .nothing, plan.waitingCount > 0, !isProbed(question.name) { plan.remove(question.name) }
         return number
     }
@@ -558,7 +574,7 @@ struct Verification {
         judgeSystem(number, now: now)
     }
 
-    private mutating func rearrange(_ number: Int) {
+    mutating func rearrange(_ number: Int) {
         guard known.names[number].hasVerdict || known.names[number].questions.mayBeOutdated else { return }
         for (index, question) in known.names[number].questions.enumerated() {
             guard let kept = question.kept, known.names[number].isOutdated(kept, question.question) else { continue }

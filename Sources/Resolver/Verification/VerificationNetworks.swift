@@ -13,7 +13,12 @@ extension Verification {
         }
         localFault = LocalFault()
         if let names { known = NameVerificationTable(names, after: known) }
-        for number in known.names.indices { known.change(number) { $0.becomesDue() } }
+        for number in known.names.indices {
+            let hasPreferred = !known.names[number].preferred.isEmpty
+            known.change(number) { $0.becomesDue() }
+            // An address that was verified in another network, or before, is none to prefer.
+            if hasPreferred { rearrange(number) }
+        }
         reverify(hottest, now: now)
         begin(now: now)
     }

@@ -13,6 +13,8 @@ extension Key<Settings.Rule> {
         case .addresses(let value):
             self.init(term, value, Format.address.list(of: "IP addresses", 0...Settings.Rule.maxFallbackAddresses))
         case .expectation(let value): self.init(term, value, .expectation)
+        case .prefixes(let value):
+            self.init(term, value, Format.prefix.list(of: "strings \"ADDR/LENGTH\"", 1...Settings.Rule.maxPreferred))
         case .addressSets(let value):
             self.init(term, value, Format.addressSet.oneOrMore(of: "sets", upTo: Settings.Rule.maxAddressSets))
         }
@@ -27,6 +29,8 @@ extension Key<Settings.Rule> {
 extension Settings.Rule {
     /// Maximum number of fallback addresses, more than a client tries.
     fileprivate static let maxFallbackAddresses = 16
+    /// Maximum number of preferred ranges, as many as large edges have.
+    fileprivate static let maxPreferred = 16
     /// Maximum number of sets. Each gets every address.
     fileprivate static let maxAddressSets = 8
 }

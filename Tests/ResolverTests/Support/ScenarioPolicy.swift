@@ -115,7 +115,7 @@ struct ScenarioPolicy {
     /// Reads "NAME" and one or more of "stale on|off", "stale-negative on|off", "prefetch on|off", "probe on|off",
     /// "allow-private on|off", "stands-in WHEN", "order ORDER", "family FAMILY", "resolver
     /// httpdns|system|link|PROVIDER|nameserver PROVIDER", "min-ttl TIME", "max-ttl TIME", "fallback ADDRESS" (once for
-    /// each address), "expect" and the words that `expect` reads.
+    /// each address), "prefer PREFIX" (once for each range), "expect" and the words that `expect` reads.
     private func rule(_ line: inout ScenarioLine, _ providers: [String]) throws -> Rule {
         let name = try line.word("a name")
         guard let match = Name(name) else { throw line.error("\"\(name)\" is no name") }
@@ -138,6 +138,10 @@ struct ScenarioPolicy {
                 guard let address = Address(text) else { throw line.error("\"\(text)\" is no address") }
                 rule.terms.fallbackAddresses = (rule.terms.fallbackAddresses ?? []) + [address]
             case "expect": try expect(&line, &rule)
+            case "prefer":
+                let text = try line.word("a range of addresses")
+                guard let range = Prefix(text) else { throw line.error("\"\(text)\" is no range") }
+                rule.terms.preferAddresses = (rule.terms.preferAddresses ?? []) + [range]
             case let word: throw line.error("\"\(word)\" is nothing that a rule says")
             }
         } while !line.isAtEnd

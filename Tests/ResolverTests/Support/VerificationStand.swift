@@ -23,7 +23,8 @@ struct VerificationStand {
     }
 
     static func terms(
-        enabled: Bool = true, rule: Bool? = nil, ports: [UInt16] = [443], connect: UInt16? = nil
+        enabled: Bool = true, rule: Bool? = nil, ports: [UInt16] = [443], connect: UInt16? = nil,
+        prefer: [Prefix]? = nil
     ) -> ProbeTerms {
         var policy = ProbePolicy()
         policy.isEnabled = enabled
@@ -31,6 +32,7 @@ struct VerificationStand {
         var named = RuleTerms()
         named.probe = rule
         named.connect = connect
+        named.preferAddresses = prefer
         return ProbeTerms(policy, named)
     }
 

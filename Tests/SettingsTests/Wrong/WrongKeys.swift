@@ -250,6 +250,13 @@ let wrongKeys: [Mistake] = [
         "rule.fallback-addresses: found \"[::1]\"; allowed: an IPv4 or IPv6 address without port or brackets"
     ),
     (
+        "prefer-addresses = [\"203.0.113.7/24\"]", 21,
+        """
+        rule.prefer-addresses: found "203.0.113.7/24"; allowed: "ADDR/LENGTH", such as "192.168.0.0/16" or \
+        "fd00::/8"; bits after the prefix are set: write "203.0.113.0/24"
+        """
+    ),
+    (
         "expect = true", 10,
         """
         rule.expect: found true; allowed: a table of cname (true or false), max-ttl (a duration from 1s to 168h) and \

@@ -167,7 +167,7 @@ let wrongRules: [Case] = [
         """
         f:2:1: this [[rule]] changes nothing; add one or more of resolver, query, tags, app-id, \
         stands-in, order, family, allow-private, stale, stale-negative, prefetch, probe, probe-ports, connect, \
-        min-ttl, max-ttl, fallback-addresses, expect, answer, extended-error, cname, txt, srv, nftset
+        min-ttl, max-ttl, fallback-addresses, expect, prefer-addresses, answer, extended-error, cname, txt, srv, nftset
         """),
     Case(
         "[[rule]]\nmatch = \"a.example\"\nstale = true",
@@ -227,7 +227,7 @@ let wrongRules: [Case] = [
         """
         f:1:1: this [[rule]] changes nothing; add one or more of resolver, query, tags, app-id, \
         stands-in, order, family, allow-private, stale, stale-negative, prefetch, probe, probe-ports, connect, \
-        min-ttl, max-ttl, fallback-addresses, expect, answer, extended-error, cname, txt, srv, nftset
+        min-ttl, max-ttl, fallback-addresses, expect, prefer-addresses, answer, extended-error, cname, txt, srv, nftset
         """),
     Case(
         "[[rule]]\nmatch = [\".\"]\nmax-ttl = \"59s\"\nmin-ttl = \"1m\"",
@@ -253,8 +253,8 @@ let wrongRules: [Case] = [
         """
         f:3:1: unknown key "probe-port" in [[rule]]; did you mean "probe-ports"? allowed: match, match-file, \
         resolver, query, tags, app-id, stands-in, order, family, allow-private, stale, stale-negative, prefetch, \
-        probe, probe-ports, connect, min-ttl, max-ttl, fallback-addresses, expect, answer, extended-error, \
-        cname, txt, srv, view, nftset
+        probe, probe-ports, connect, min-ttl, max-ttl, fallback-addresses, expect, prefer-addresses, answer, \
+        extended-error, cname, txt, srv, view, nftset
         """),
     Case(
         "[[rule]]\nmatch = [\".\"]\nfallback-addresses = [\"192.0.2.1:53\"]",
@@ -267,7 +267,7 @@ let wrongRules: [Case] = [
         """
         f:3:1: unknown key "falback-addresses" in [[rule]]; did you mean "fallback-addresses"? allowed: match, \
         match-file, resolver, query, tags, app-id, stands-in, order, family, allow-private, stale, stale-negative, \
-        prefetch, probe, probe-ports, connect, min-ttl, max-ttl, fallback-addresses, expect, answer, \
+        prefetch, probe, probe-ports, connect, min-ttl, max-ttl, fallback-addresses, expect, prefer-addresses, answer, \
         extended-error, cname, txt, srv, view, nftset
         """),
     Case(

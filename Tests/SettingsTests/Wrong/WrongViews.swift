@@ -53,7 +53,7 @@ let wrongViews: [Case] = [
         allow + view("192.168.7.0/24") + "[[rule]]\nmatch = [\"a.example\"]\nview = \"guests\"",
         "f:6:1: this [[rule]] changes nothing; add one or more of resolver, query, tags, app-id, stands-in, order, "
             + "family, allow-private, stale, stale-negative, prefetch, probe, probe-ports, connect, min-ttl, max-ttl, "
-            + "fallback-addresses, expect, answer, extended-error, cname, txt, srv, nftset"),
+            + "fallback-addresses, expect, prefer-addresses, answer, extended-error, cname, txt, srv, nftset"),
     Case(
         allow + view("192.168.7.0/24")
             + "[[rule]]\nmatch = [\"a.example\"]\nview = \"guests\"\nnftset = \"ip#a#b\"",

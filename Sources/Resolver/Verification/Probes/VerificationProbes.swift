@@ -51,7 +51,7 @@ extension Verification {
 
     mutating func probe(_ addresses: [Address], _ number: Int, now: Instant) {
         let name = known.names[number]
-        for address in name.addresses where addresses.contains(address.address) {
+        for address in name.addresses.filter({ addresses.contains($0.address) }) + name.preferred.candidates {
             for check in address.checks where check.isDue(now) && !name.leavesAlone(check, now) {
                 guard name.terms.allows(address.address) else {
                     tally.skipped[.notPublic, default: 0] += 1
