@@ -20,6 +20,8 @@ struct ProviderQueue {
     /// Providers whose budget or quota was used up when they were due.
     private var usedUp: [RankedID] = []
     private var attemptsLeft = Bounds.maxProviderAttempts
+    /// With the stand-ins that were added.
+    private var maxAttempts = Bounds.maxProviderAttempts
     /// Providers of last resort are among `untried`.
     private(set) var areLastResorts = false
     /// When the first of `untried` is asked: at once after a failure, else after the hedge delay.
@@ -54,7 +56,7 @@ struct ProviderQueue {
     /// Providers that may be asked although there is an expired answer: all but the blocked ones.
     var askedBeforeExpired: [RankedID] { untried + trialPending + throttled }
     func includes(_ provider: RankedID) -> Bool { untried.contains(provider) || throttled.contains(provider) }
-    var attempts: Int { Bounds.maxProviderAttempts - attemptsLeft }
+    var attempts: Int { maxAttempts - attemptsLeft }
     var mayAskLastResort: Bool { attemptsLeft > 0 && trialPending.isEmpty }
 
     // MARK: the next provider
@@ -170,6 +172,7 @@ struct ProviderQueue {
     mutating func addStandIns(now: Instant) {
         untried = standIns + untried
         attemptsLeft += standIns.count
+        maxAttempts += standIns.count
         standIns = []
         makeNextDue(now)
     }
