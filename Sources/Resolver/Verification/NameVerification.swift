@@ -286,13 +286,12 @@ struct NameVerification {
         }
     }
 
-    /// Makes every verdict due again after a network change, allows lookups at all sources, and ends all doubts: the
-    /// denials came from the former network.
+    /// Makes every verdict due again on the return to a network, and allows lookups at all sources. Doubts go on: the
+    /// denials came from this network.
     mutating func becomesDue() {
         preferred = PreferredAddresses()
         for index in addresses.indices { addresses[index].becomesDue() }
         for index in questions.indices {
-            (questions[index].doubt, questions[index].formerGood) = (nil, nil)
             questions[index].noneBetterUntil = nil
             questions[index].askedElsewhereAt = nil
         }
