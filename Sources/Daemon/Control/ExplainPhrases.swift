@@ -250,7 +250,8 @@ struct ExplainPhrases {
         guard now < doubt.until else { return "\(said); the denial is believed from the next answer on" }
         let given = doubt.isGiven ? "it is given" : "no client needed it yet"
         return "\(said); \(given), for \(span(until: doubt.until)) more at most, while an address shows a valid "
-            + "certificate and no second upstream denies it"
+            + "certificate and no second upstream denies it; without a certificate for 60 s at most, while no second "
+            + "upstream replies"
     }
 
     /// When the answer is refreshed and how often it is requested; nil without usage data.

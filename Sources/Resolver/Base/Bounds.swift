@@ -301,6 +301,9 @@ package enum Bounds {
     static let evidencePause: Duration = .seconds(30)
     /// TTL of a last known good answer: each refresh asks the providers again, so that a deletion is followed soon.
     static let lastKnownGoodTTLSeconds: UInt32 = 30
+    /// Time after the first denial within which a last known good answer without a certificate is given, its TTL
+    /// included, while no other provider answers: a deletion is followed as soon.
+    static let unansweredDoubt: Duration = .seconds(60)
     /// Addresses of a last known good answer probed at a time, at most once per `probePause`. One verified address is
     /// enough.
     static let maxProbesOfDoubt = 2

@@ -1,6 +1,7 @@
 // What a lookup does with an upstream's answer that denies the last known good one. It asks the next provider. If that
 // one denies the answer too, the lookup believes both. If only one source denies it, the answer is given on while its
-// addresses show a valid certificate, for `StalePolicy.lastKnownGood` at most; without a certificate the denial counts.
+// addresses show a valid certificate, for `StalePolicy.lastKnownGood` at most. Without a certificate the denial counts,
+// unless another provider's reply is lost or late: then the answer is given for `Bounds.unansweredDoubt`.
 //
 // The system resolver in the providers' place is no judge: it neither confirms a denial nor ends a certificate's word.
 
@@ -44,8 +45,7 @@ extension Lookup {
         held.denies(denial, by: isJudge(source) && !mayBeUnregistered ? source : nil)
         guard !isDenialBelieved(state) else { return true }
         doubt(denial, by: source, now: now, &state)
-        // An answer without a certificate is given only if the next provider has it.
-        guard good.isVerified else { return true }
+        guard mayGive(good, against: denial, state, now: now) else { return true }
         // The expired answer's error stands beside the answer's own.
         let offer = state.verification.arranged(question, good.answer, now: now)
         let rendered = RenderedAnswer(offer, to: question).withEveryTTL(Bounds.lastKnownGoodTTLSeconds)
@@ -59,11 +59,12 @@ extension Lookup {
 
     /// Gives the last known good answer because only one source denies it.
     ///
-    /// - Returns: false if there is none, if no address shows a valid certificate, or if the denial is believed.
+    /// - Returns: false if there is none, if it may not be given, or if the denial is believed.
     func givesLastKnownGood(now: Instant, _ state: inout ResolverState) -> Bool {
         let replaced = held.replacedSource.flatMap { isJudge($0) ? $0 : nil }
         guard let denial = held.denied ?? (replaced == nil ? nil : .disproved), mayDoubt(state),
-            let good = lastKnownGood(against: denial, state, now: now), good.isVerified
+            let good = lastKnownGood(against: denial, state, now: now),
+            mayGive(good, against: denial, state, now: now)
         else { return false }
         if let replaced { held.denies(.disproved, by: replaced) }
         guard !isDenialBelieved(state) else { return false }
@@ -101,6 +102,35 @@ extension Lookup {
     /// Whether the source's answers have rank 1, so that they count as denials.
     func isJudge(_ source: Source) -> Bool {
         source.isProvider || source == .system && (isSystemName || isSystemFirst)
+    }
+
+    /// Whether the last known good answer may be given against the word of one source: while an address is verified, or
+    /// soon after the first denial while another provider has not said anything. A lost reply proves nothing.
+    private func mayGive(
+        _ good: LastKnownGood, against denial: Denial, _ state: ResolverState, now: Instant
+    ) -> Bool {
+        guard !good.isVerified else { return true }
+        guard denial != .disproved, held.deniers.contains(where: \.isProvider), isAnotherUnheard,
+            let doubt = state.verification.doubt(about: question)
+        else { return false }
+        return now + .seconds(Int64(Bounds.lastKnownGoodTTLSeconds)) <= doubt.since + Bounds.unansweredDoubt
+    }
+
+    /// Whether another provider than those that deny the last known good answer may have it: its reply is awaited or
+    /// lost, or it is asked later.
+    var isAnotherUnheard: Bool {
+        running.contains { $0.provider != nil } || !providers.askedBeforeExpired.isEmpty
+            || failures.hasUnheard(besides: held.deniers)
+    }
+
+    /// Returns the provider to ask a second time because its lost reply would confirm or refute a denial; nil: there is
+    /// none.
+    func providerToConfirm(_ ranking: UpstreamRanking, now: Instant) -> RankedID? {
+        guard held.denied != nil, !held.isDenialConfirmed, now < giveUpAt, running.isEmpty, mayCache,
+            failures.timedOut.count == 1, let provider = failures.timedOut.first,
+            ranking.mayAsk(provider, for: question.kind, among: upstreams), !ranking.isInTrouble(provider, now)
+        else { return nil }
+        return provider
     }
 
     func lastKnownGood(against denial: Denial, _ state: ResolverState, now: Instant) -> LastKnownGood? {

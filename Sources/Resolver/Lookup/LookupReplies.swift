@@ -343,10 +343,12 @@ extension Lookup {
 
     /// Ends the lookup when no further reply can arrive in time.
     func conclude(now: Instant, _ state: inout ResolverState) {
-        if givesLastKnownGood(now: now, &state) { return }
-        if let provider = providerToRepeat(state.ranking, now: now) {
+        let unheard = providerToConfirm(state.ranking, now: now)
+        if unheard == nil, givesLastKnownGood(now: now, &state) { return }
+        if let provider = unheard ?? providerToRepeat(state.ranking, now: now) {
             // The abandoned request closed its connection. The new one has the remaining time.
             providers.countRepeatedRequest()
+            if isRefreshAlone { _ = state.ranking[provider]?.spend(now: now) }
             return begin(Upstream(provider), until: giveUpAt, now: now, &state)
         }
         if askAgain(now: now, state.ranking) { return }
@@ -357,7 +359,8 @@ extension Lookup {
         }
         if let denial = held.denial {
             // A provider that has not replied may still have the name.
-            let mostSeconds = failures.hasSilentUpstream ? Bounds.lastKnownGoodTTLSeconds : UInt32.max
+            let isCertain = !failures.hasSilentUpstream && !isAnotherUnheard
+            let mostSeconds = isCertain ? UInt32.max : Bounds.lastKnownGoodTTLSeconds
             let answer = denial.aged(now: now).withTTL(to: mostSeconds)
             return finish(with: answer, from: denial.source, now: now, &state)
         }

@@ -45,8 +45,8 @@ package struct Doubt: Equatable, Sendable {
     }
 }
 
-/// The begin and end of an episode in which clients got a last known good answer. A flush and a change of the network
-/// end one without news.
+/// The begin and end of an episode in which clients got a last known good answer. A flush ends one without news; on
+/// another network it pauses.
 package enum DoubtNews: Equatable, Sendable {
     case given(Question, Doubt)
     case believed(Question, Doubt, DoubtEnd)
@@ -68,6 +68,8 @@ package enum DoubtEnd: String, Sendable, CaseIterable {
     case secondSource = "a second upstream says so"
     /// No address of the answer showed a valid certificate any more.
     case unverified = "no address shows a valid certificate any more"
+    /// The name has no certificate, and no second source gave the answer in time.
+    case unconfirmed = "no second upstream has the answer"
     /// `stale.last-known-good` has passed.
     case time = "last-known-good has passed"
 }

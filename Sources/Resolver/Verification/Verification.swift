@@ -503,7 +503,10 @@ struct Verification {
         known.change(number) { $0.change(index) { $0.doubt = nil } }
         if isDenial { doubts.believed += 1 }
         guard doubt.isGiven else { return }
-        let end: DoubtEnd = doubt.until <= now ? .time : good?.isVerified == true ? .secondSource : .unverified
+        let end: DoubtEnd =
+            if doubt.until <= now { .time } else if good?.isVerified == true { .secondSource } else {
+                name.wasVerified ? .unverified : .unconfirmed
+            }
         consequences.append(
             .doubt(isDenial ? .believed(question, doubt, end) : .confirmed(question, doubt, by: source)))
     }

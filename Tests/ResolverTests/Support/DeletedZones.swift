@@ -30,8 +30,8 @@ struct DeletedZones {
         /// The same, of names without TLS.
         var queriesWithoutTLS = 0
         var deniedWithoutTLS = 0
-        /// The longest time from the end of the TTL of the last true answer, or from the begin of the trouble if it is
-        /// later, until the last query with the deleted address.
+        /// The longest time from the end of the TTL of the last true answer, or from the first lookup with a denial if
+        /// it is later, until the last query with the deleted address.
         var longestFollowing: Duration = .zero
         var longestWait: Duration = .zero
         var requests = 0
@@ -67,6 +67,8 @@ struct DeletedZones {
     private var nextWaiter: UInt64 = 0
     /// When the TTL of the last true answer ends, by the number of the site.
     private var trueUntil: [Int: Instant] = [:]
+    /// When a lookup first asked a provider that denies the site, by the number of the site.
+    private var deniedSince: [Int: Instant] = [:]
     private var isNow = false
     private let begin: Instant = .testStart + DeletedZones.warmUp
 
@@ -164,7 +166,7 @@ struct DeletedZones {
     private mutating func perform(_ action: Action) {
         switch action {
         case .fetch(let id, let question, let upstream, _): fetch(id, question, upstream)
-        case .shadow(let id, let question, let provider): fetch(id, question, .provider(provider))
+        case .shadow(let id, let question, let provider): fetch(id, question, .provider(provider), isShadow: true)
         case .abandon(let id):
             coming.removeAll { if case .fetch(id, _) = $0.what { true } else { false } }
         case .store(let question, let answer, let source, _):
@@ -185,7 +187,7 @@ struct DeletedZones {
         }
     }
 
-    private mutating func fetch(_ id: FetchID, _ question: Question, _ upstream: Upstream) {
+    private mutating func fetch(_ id: FetchID, _ question: Question, _ upstream: Upstream, isShadow: Bool = false) {
         let isDenied: Bool
         switch upstream {
         case .system:
@@ -203,6 +205,9 @@ struct DeletedZones {
             // One request in a hundred gets no reply.
             guard Int.random(in: 0..<100, using: &random) > 0 else { return }
         case .nameserver: return
+        }
+        if isDenied, !isShadow, question.type == .a, let number = numbers[question.name] {
+            deniedSince[number] = deniedSince[number] ?? now
         }
         let answer = answer(question, isDenied: isDenied)
         come(after: Int.random(in: 15...60, using: &random), .fetch(id, .success(answer)))
@@ -245,7 +250,7 @@ struct DeletedZones {
             figures.queriesWithoutTLS += 1
             if isDenied { figures.deniedWithoutTLS += 1 }
         }
-        guard !addresses.isEmpty, let end = trueUntil[number] else { return }
-        figures.longestFollowing = max(figures.longestFollowing, now - max(begin, end))
+        guard !addresses.isEmpty, let end = trueUntil[number], let since = deniedSince[number] else { return }
+        figures.longestFollowing = max(figures.longestFollowing, now - max(since, end))
     }
 }

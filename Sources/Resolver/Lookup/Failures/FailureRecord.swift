@@ -76,6 +76,17 @@ struct FailureRecord {
     /// of a reply.
     func hasReplied(_ provider: RankedID) -> Bool { repliedBy.contains(provider) }
 
+    /// Whether a provider besides these was asked and gave no answer: its reply is lost, or is an error.
+    func hasUnheard(besides heard: [Source]) -> Bool {
+        lacksRoom
+            || outcomes.contains { provider, outcome in
+                switch outcome {
+                case .noReply, .serviceFailed, .isAboutName: !heard.contains { $0.ranked == provider }
+                case .isEmpty, .disproved, .usedUp: false
+                }
+            }
+    }
+
     /// A provider replied about the name.
     var isAboutName: Bool { outcomes.contains { $0.outcome == .isAboutName } }
 
