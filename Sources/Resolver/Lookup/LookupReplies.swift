@@ -505,7 +505,11 @@ extension Lookup {
         state.learned = Learned(
             ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isDoubted,
             isProviders: source.isProvider, mayHaveAged: mayHaveAged || answer.isLastKnownGood)
-        if !answer.isLastKnownGood { state.used(question, answer, from: source, now: now) }
+        if answer.isLastKnownGood {
+            state.shadows.cannotCompare(question)
+        } else {
+            state.used(question, answer, from: source, now: now)
+        }
         hasLearned = true
         // The cache prefers a provider's answer, even an unreachable one, to the system resolver's.
         if held.replacedSource != nil, source == .system { state.actions.append(.remove(question)) }

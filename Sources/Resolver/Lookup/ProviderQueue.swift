@@ -20,7 +20,7 @@ struct ProviderQueue {
     /// Providers whose budget or quota was used up when they were due.
     private var usedUp: [RankedID] = []
     private var attemptsLeft = Bounds.maxProviderAttempts
-    /// With the stand-ins that were added.
+    /// Limit of requests, with the stand-ins that were added.
     private var maxAttempts = Bounds.maxProviderAttempts
     /// Providers of last resort are among `untried`.
     private(set) var areLastResorts = false

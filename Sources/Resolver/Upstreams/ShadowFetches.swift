@@ -15,7 +15,7 @@ struct ShadowFetches {
         fileprivate let timeout: Duration
         /// The provider is a shadow.
         fileprivate let isCounted: Bool
-        fileprivate let isCompared: Bool
+        fileprivate var isCompared: Bool
         fileprivate(set) var isRunning = true
         /// The first of the two answers, which waits for the other.
         fileprivate var given: Answer?
@@ -108,6 +108,12 @@ struct ShadowFetches {
             if let comparison = compare(index) { comparisons.append(comparison) }
         }
         return comparisons
+    }
+
+    /// Ends the comparisons of the question: its clients got an answer that no upstream gave now.
+    mutating func cannotCompare(_ question: Question) {
+        pending.removeAll { !$0.isRunning && $0.question == question }
+        for index in pending.indices where pending[index].question == question { pending[index].isCompared = false }
     }
 
     /// Removes the expired fetches and comparisons.
