@@ -149,6 +149,9 @@ extension LogEvent {
         case .confirmed(let asked, let begun, let source):
             (question, doubt) = (asked, begun)
             text = "the last known good answer to \(asked) is confirmed: \(nameOfSource(source)) has records"
+        case .forgotten(let asked, let begun):
+            (question, doubt) = (asked, begun)
+            text = "the last known good answer to \(asked) is not given any more: it was removed from the cache"
         }
         let source = nameOfSource(doubt.source)
         return LogEvent(

@@ -45,19 +45,21 @@ package struct Doubt: Equatable, Sendable {
     }
 }
 
-/// The begin and end of an episode in which clients got a last known good answer. A flush ends one without news; on
-/// another network it pauses.
+/// The begin and end of an episode in which clients got a last known good answer. On another network it pauses.
 package enum DoubtNews: Equatable, Sendable {
     case given(Question, Doubt)
     case believed(Question, Doubt, DoubtEnd)
     /// An upstream gave records again.
     case confirmed(Question, Doubt, by: Source)
+    /// The cached answer was flushed, or other settings apply to the name.
+    case forgotten(Question, Doubt)
 
     package var word: String {
         switch self {
         case .given: "given"
         case .believed: "believed"
         case .confirmed: "confirmed"
+        case .forgotten: "forgotten"
         }
     }
 }

@@ -226,7 +226,7 @@ struct Verification {
     /// Forgets the cached answers of these questions, which can no longer be rearranged. Verdicts stay.
     mutating func forgotten(_ scope: QuestionScope) {
         let numbers = scope.includesDescendants ? Array(known.names.indices) : known.numbers(of: scope.name)
-        for number in numbers { known.change(number) { $0.forget(where: scope.contains) } }
+        for number in numbers { forget(number, where: scope.contains) }
     }
 
     mutating func forgotten(_ question: Question) {
@@ -237,7 +237,14 @@ struct Verification {
     }
 
     mutating func forgotten(where isLost: (Question) -> Bool) {
-        for number in known.names.indices { known.change(number) { $0.forget(where: isLost) } }
+        for number in known.names.indices { forget(number, where: isLost) }
+    }
+
+    private mutating func forget(_ number: Int, where isLost: (Question) -> Bool) {
+        for known in known.names[number].questions where isLost(known.question) {
+            if let doubt = known.doubt, doubt.isGiven { consequences.append(.doubt(.forgotten(known.question, doubt))) }
+        }
+        known.change(number) { $0.forget(where: isLost) }
     }
 
     mutating func timePassed(now: Instant) {

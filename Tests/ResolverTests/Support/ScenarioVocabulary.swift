@@ -199,7 +199,7 @@ struct ScenarioVocabulary {
         case "remove": return .remove(try meantQuestion(&line))
         case "withdraw": return .withdraw(try meantQuestion(&line), from: try sourceName(&line))
         case "portal": return .portal(try portalNews(&line))
-        case "doubt": return .doubt(try line.word("given, believed or confirmed"))
+        case "doubt": return .doubt(try line.word("given, believed, confirmed or forgotten"))
         case "await": return .awaitAsk(try meantQuestion(&line), from: try sourceName(&line))
         case "probe": return .probe(try target(&line))
         case "refuse":
