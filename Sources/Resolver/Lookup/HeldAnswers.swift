@@ -28,6 +28,9 @@ struct HeldAnswers {
     private(set) var ambiguousEmpty: HeldAnswer?
     /// The best answer without a usable address: all are unreachable or mismatched.
     private(set) var unreachable: HeldAnswer?
+    /// Answers that the name has no address of this family, against a forged one. They count once their source is known
+    /// to be right.
+    private(set) var absences: [HeldAnswer] = []
     /// The source whose answer this lookup should replace.
     private(set) var replacedSource: Source?
     /// The replaced source while it is not asked. It is asked as soon as a client waits.
@@ -65,6 +68,10 @@ struct HeldAnswers {
             return
         }
         unreachable = HeldAnswer(answer: answer, source: source, at: now)
+    }
+
+    mutating func hold(absence answer: Answer, _ source: Source, now: Instant) {
+        absences.append(HeldAnswer(answer: answer, source: source, at: now))
     }
 
     /// Marks the source whose answer caused the lookup.

@@ -37,12 +37,7 @@ extension Lookup {
             state.verification.heard(question, answer, from: attempt.source, policy.probes, now: now)
             return leadsNowhere(attempt, answer, now: now, &state)
         }
-        // A probe's verdict must not turn a name with addresses into one without.
-        if held.unreachable != nil || held.excludedSource != nil, answer.kind == .noData || answer.kind == .noSuchName,
-            !state.verification.isAbsent(question, accordingTo: attempt.source, now: now)
-        {
-            return leadsNowhere(attempt, answer, now: now, &state)
-        }
+        if holdsAbsence(attempt, answer, now: now, &state) { return }
         if answer.kind != .records, holdsBack(attempt, answer, now: now, &state) { return }
         switch attempt.provider {
         case let provider?:
@@ -102,6 +97,30 @@ extension Lookup {
             providers.makeNextDue(now)
         case nil: systemFailed(now: now)
         }
+    }
+
+    /// Holds back an answer without an address against a forged one, unless its source is known to be right: a probe's
+    /// verdict must not turn a name with addresses into one without.
+    ///
+    /// - Returns: false if the answer is treated as any other.
+    private func holdsAbsence(
+        _ attempt: Attempt, _ answer: Answer, now: Instant, _ state: inout ResolverState
+    ) -> Bool {
+        guard held.unreachable != nil || held.excludedSource != nil,
+            answer.kind == .noData || answer.kind == .noSuchName,
+            !state.verification.isAbsent(question, accordingTo: attempt.source, now: now)
+        else { return false }
+        if isJudge(attempt.source) {
+            held.hold(absence: policy.cache.applied(to: answer), attempt.source, now: now)
+        }
+        leadsNowhere(attempt, answer, now: now, &state)
+        return true
+    }
+
+    /// Returns a held answer without an address whose source is known to be right since a verdict on the other family;
+    /// nil: there is none.
+    private func provenAbsence(_ verification: Verification, now: Instant) -> HeldAnswer? {
+        held.absences.first { verification.isAbsent(question, accordingTo: $0.source, now: now) }
     }
 
     /// Holds an answer without a usable address: all addresses are unreachable or mismatched, or there are none. Makes
@@ -352,6 +371,9 @@ extension Lookup {
             return begin(Upstream(provider), until: giveUpAt, now: now, &state)
         }
         if askAgain(now: now, state.ranking) { return }
+        if let absence = provenAbsence(state.verification, now: now) {
+            return finish(with: absence.aged(now: now), from: absence.source, now: now, &state)
+        }
         let substituteReason = substituteReason(state.ranking, now: now)
         let maySystemAnswer = isSystemName || substituteReason != nil
         if let answer = held.unreachable, answer.source != .system || maySystemAnswer {

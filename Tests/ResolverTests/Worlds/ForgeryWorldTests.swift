@@ -134,13 +134,13 @@ import Testing
 
     private static func complaints(about world: ForgeryWorld) -> [String] {
         var complaints: [String] = []
-        var forgers: [Source: Int] = [:]
+        var forged: [Source: Set<Name>] = [:]
         for question in (0..<3).flatMap({
             [Question(ForgeryWorld.name($0), .a), Question(ForgeryWorld.name($0), .aaaa)]
         }) {
             let replies = world.replies.filter { $0.question == question }
             let evidence = world.evidence.filter { $0.question == question }
-            for source in Set(evidence.map(\.mismatched.source)) { forgers[source, default: 0] += 1 }
+            for source in evidence.map(\.mismatched.source) { forged[source, default: []].insert(question.name) }
             guard replies.contains(where: \.isForged) else { continue }
             guard let mismatchedAt = world.mismatchedAt[question] else {
                 complaints.append("\(question) has no verdict")
@@ -164,7 +164,7 @@ import Testing
         }
         for source in world.latencies.indices.map({ Source.provider(ProviderID($0)) }) + [.system] {
             let credibility = world.credibility(of: source) ?? -1
-            switch forgers[source] {
+            switch forged[source]?.count {
             case nil where credibility != 1: complaints.append("\(source) has credibility \(credibility)")
             case 1?, 2?: if credibility >= 1 { complaints.append("\(source) has credibility \(credibility)") }
             case 3?: if credibility >= 0.5 { complaints.append("\(source) has credibility \(credibility)") }
