@@ -12,7 +12,7 @@ struct ComparedNames {
         let type: RecordType
         /// The source is a resolver of the network: the system resolver, or a nameserver of its own names.
         let isLocal: Bool
-        /// The source refuses the name by a filter: its answer says nothing about the name.
+        /// The source refuses the name by a filter, or could not validate it: its answer says nothing about the name.
         let isBlock: Bool
         let kind: Answer.Kind
         /// The first addresses as received.
@@ -96,7 +96,7 @@ struct ComparedNames {
         isPublic: @autoclosure () -> Bool, isLocal: Bool, isRouted: @autoclosure () -> Bool, isAsked: Bool,
         includesPublic: Bool, now: Instant
     ) -> Bool {
-        let isBlock = !isLocal && (!isUsable || answer.remark.map { (15...18).contains($0.code) } ?? false)
+        let isBlock = !isLocal && (!isUsable || answer.remark?.isAboutName == true)
         // An expired answer (RFC 8914 sections 4.4 and 4.20) says nothing about the present.
         if isLocal, let code = answer.remark?.code, code == 3 || code == 19 { return false }
         let known = number(of: question.name)
