@@ -248,7 +248,7 @@ struct ExplainTests {
         var random = SeededRandom(seed: seed)
         let stand = ExplainStand(hasSystem: seed % 4 > 0)
         // The stand compares each question's outcome with the prediction.
-        for _ in 0..<400 {
+        for _ in 0..<500 {
             let name = ["a", "b", "c"].randomElement(using: &random).map { "\($0).example.com" } ?? ""
             switch Int.random(in: 0..<6, using: &random) {
             case 0...2: try stand.ask(name, Bool.random(using: &random) ? .a : .aaaa)
