@@ -3,13 +3,14 @@
 import DNSWire
 import LinuxIO
 import Resolver
+import Settings
 import Store
 import Upstreams
 
 final class AuditNotes: TimedPart {
     let timer = PartTimer()
     private let resolving: ResolvingLoop
-    /// What the store holds, by the provider's name, which outlives its settings.
+    /// What the store holds, by the name of the note.
     private var saved: [String: AuditHistory] = [:]
     private var isRestored = false
     /// When the counts are stored next; nil: there is no store.
@@ -24,6 +25,16 @@ final class AuditNotes: TimedPart {
         nextDeadline = resolving.store != nil ? Clock.now() + AuditNotes.interval : nil
     }
 
+    /// The name of the provider's note. With another host the provider is another service, which starts anew.
+    private static func note(of provider: Provider) -> String {
+        let host =
+            switch provider.settings.url.host {
+            case .name(let name): name
+            case .address(let address): address.description
+            }
+        return String("\(notePrefix)\(provider.name) at \(host)".prefix(NoteRow.maxNameBytes))
+    }
+
     private static var wallHour: Int { Int(Clock.wallMilliseconds() / 3_600_000) }
 
     /// Adds the counts of the store. Notes of providers that are no longer configured are removed.
@@ -31,8 +42,7 @@ final class AuditNotes: TimedPart {
         isRestored = true
         let providers = resolving.upstreams.providers.providers
         for (note, text) in notes where note.hasPrefix(AuditNotes.notePrefix) {
-            let name = note.dropFirst(AuditNotes.notePrefix.count)
-            guard let provider = providers.first(where: { $0.name == name }),
+            guard let provider = providers.first(where: { AuditNotes.note(of: $0) == note }),
                 let history = AuditHistory(text: text, now: now, wallHour: AuditNotes.wallHour)
             else {
                 resolving.outbox.put(.note(name: note, text: nil))
@@ -53,11 +63,11 @@ final class AuditNotes: TimedPart {
         guard isRestored else { return }
         for provider in resolving.upstreams.providers.providers {
             guard let history = resolving.resolver.auditHistory(of: provider.id), !history.isEmpty,
-                history != saved[provider.name]
+                history != saved[AuditNotes.note(of: provider)]
             else { continue }
-            saved[provider.name] = history
+            saved[AuditNotes.note(of: provider)] = history
             let text = history.text(now: now, wallHour: AuditNotes.wallHour, maxBytes: NoteRow.maxValueBytes)
-            resolving.outbox.put(.note(name: AuditNotes.notePrefix + provider.name, text: text))
+            resolving.outbox.put(.note(name: AuditNotes.note(of: provider), text: text))
         }
     }
 }

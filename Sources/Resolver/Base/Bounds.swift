@@ -112,7 +112,7 @@ package enum Bounds {
     static let maxComparisonAllowance = 4.0
     /// Requests until another question is looked at, after one that suits no provider.
     static let requestsPerSearch = 5.0
-    /// Names in each of the two tables of what was counted about a provider's names within a day: as many names are
+    /// Names in each of the two tables of what was counted about a provider's names lately: as many names are
     /// verified (`maxVerifiedNames`).
     static let maxAuditedNames = 1024
     /// Registrable domains remembered with each kind of bad answer: enough for `auditedDomains`, and for an example.
@@ -132,6 +132,7 @@ package enum Bounds {
     static let expiredShare = 0.05
     static let failingShare = 0.02
     static let lateShare = 0.2
+    static let fartherShare = 0.2
     /// Part of the median other provider's reply time by which a provider is slower, from which it is said.
     static let slowerPart = 0.2
 
@@ -240,6 +241,8 @@ package enum Bounds {
     /// Preferred addresses per name and family that are probed, and that an answer has before the name's own.
     static let maxPreferredPerFamily = 4
     static let maxPreferredGiven = 2
+    /// Age from which the verdict on a preferred address counts no more: twice the longest pause between its probes.
+    static let preferredVerdictLife: Duration = .seconds(7200)
     /// Questions per name: four types for four client subnets.
     static let maxQuestionsPerName = 16
     /// Answers of sources per name, and failures: more than there may be upstreams, so that only those of removed

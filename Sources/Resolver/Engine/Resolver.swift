@@ -167,7 +167,7 @@ package struct Resolver {
             return
         }
         let expired = aged.flatMap { routed.policy.usable($0, now: now) }.flatMap {
-            state.arranged($0, question, now: now)
+            state.arranged($0, question, routed.policy, now: now)
         }
         if isCacheOnly { return state.replyFromCache(waiter, expired) }
         state.plan.asked(question, now: now)
@@ -440,7 +440,7 @@ package struct Resolver {
                     lookup.question, learned, isRefresh: lookup.isRefresh, upstreamLatency: upstreamLatency,
                     now: now)
             } else {
-                state.plan.gained(lookup.question)
+                state.plan.gained(lookup.question, isPublic: learned.isPublic)
             }
         } else if lookup.hasAnsweredDuringChange {
             if isPlanned(lookup.question) { state.plan.failed(lookup.question, retryAt: now) }
@@ -680,7 +680,7 @@ package struct Resolver {
     package func splitHorizon(announced: [Name]) -> SplitHorizon {
         let isRouted = { (name: Name) in routing.policy.upstreams(for: name).haveNoProvider }
         var found = state.comparedNames.splitHorizon(
-            behind: routing.policy.nat64Prefixes, announced: announced, publicNames: state.plan.namesOfProviders)
+            behind: routing.policy.nat64Prefixes, announced: announced, publicNames: state.plan.publicNames)
         for index in found.names.indices { found.names[index].isRouted = isRouted(found.names[index].name) }
         for index in found.suffixes.indices { found.suffixes[index].isRouted = isRouted(found.suffixes[index].name) }
         return found

@@ -117,18 +117,19 @@ extension Lookup {
     }
 
     /// Whether another provider than those that deny the last known good answer may have it: its reply is awaited or
-    /// lost, or it is asked later.
+    /// lost, or it is asked next. A last resort is not asked after a denial.
     var isAnotherUnheard: Bool {
-        running.contains { $0.provider != nil } || !providers.askedBeforeExpired.isEmpty
+        running.contains { $0.provider != nil } || !providers.isDone || providers.hasTrialPending
             || failures.hasUnheard(besides: held.deniers)
     }
 
-    /// Returns the provider to ask a second time because its lost reply would confirm or refute a denial; nil: there is
-    /// none.
+    /// Returns the provider to ask once more because its lost reply would confirm or refute a denial; nil: there is
+    /// none, or no budget for it.
     func providerToConfirm(_ ranking: UpstreamRanking, now: Instant) -> RankedID? {
-        guard held.denied != nil, !held.isDenialConfirmed, now < giveUpAt, running.isEmpty, mayCache,
-            failures.timedOut.count == 1, let provider = failures.timedOut.first,
-            ranking.mayAsk(provider, for: question.kind, among: upstreams), !ranking.isInTrouble(provider, now)
+        guard held.denied != nil, !held.isDenialConfirmed, !held.hasAskedAgain, now < giveUpAt, running.isEmpty,
+            mayCache, failures.timedOut.count == 1, let provider = failures.timedOut.first,
+            ranking.mayAsk(provider, for: question.kind, among: upstreams), !ranking.isInTrouble(provider, now),
+            !isRefreshAlone || ranking[provider]?.canSpend(now) == true
         else { return nil }
         return provider
     }

@@ -43,6 +43,8 @@ struct HeldAnswers {
     private(set) var denied: Denial?
     /// The sources that deny the last known good answer.
     private(set) var deniers: [Source] = []
+    /// A lost reply was asked for again.
+    var hasAskedAgain = false
     /// Clients got the last known good answer, which is counted.
     var isLastKnownGoodGiven = false
 

@@ -658,7 +658,7 @@ final class Lookup {
         case .same:
             guard let before = expired.takeBeforeDoubt() else { return }
             // A probe may have found its addresses mismatched meanwhile.
-            expired.restore(state.arranged(before, question, now: now))
+            expired.restore(state.arranged(before, question, policy, now: now))
         case .inDoubt: expired.downgrade(isCertain: false)
         case .other: expired.downgrade(isCertain: true)
         }

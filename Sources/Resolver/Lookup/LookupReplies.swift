@@ -367,6 +367,7 @@ extension Lookup {
         if let provider = unheard ?? providerToRepeat(state.ranking, now: now) {
             // The abandoned request closed its connection. The new one has the remaining time.
             providers.countRepeatedRequest()
+            held.hasAskedAgain = true
             if isRefreshAlone { _ = state.ranking[provider]?.spend(now: now) }
             return begin(Upstream(provider), until: giveUpAt, now: now, &state)
         }
@@ -526,8 +527,10 @@ extension Lookup {
         }
         state.learned = Learned(
             ttlSeconds: answer.ttlSeconds, isNegative: answer.kind != .records, isSubstitute: isDoubted,
-            isProviders: source.isProvider, mayHaveAged: mayHaveAged || answer.isLastKnownGood)
-        if answer.isLastKnownGood {
+            isProviders: source.isProvider, isPublic: isPublic(answer, from: source),
+            mayHaveAged: mayHaveAged || answer.isLastKnownGood)
+        // Addresses of DNS64 are made here.
+        if answer.isLastKnownGood || state.dns64.isOn(for: question) {
             state.shadows.cannotCompare(question)
         } else {
             state.used(question, answer, from: source, now: now)
@@ -545,6 +548,11 @@ extension Lookup {
         }
         return state.store(
             question, answer, from: source, policy, isInUse: isRefresh, isDoubted: isDoubted, now: now)
+    }
+
+    private func isPublic(_ answer: Answer, from source: Source) -> Bool {
+        guard case .provider = source, answer.kind == .records else { return false }
+        return !answer.isBlock && !answer.isLastKnownGood
     }
 
     func replyToAll(_ answer: Answer, from source: Source, _ state: inout ResolverState) {

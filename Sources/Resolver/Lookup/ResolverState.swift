@@ -138,12 +138,14 @@ struct ResolverState {
     /// Returns the expired answer with its addresses filtered and ordered by the current verdicts.
     ///
     /// - Returns: nil if the answer must not be given.
-    mutating func arranged(_ expired: ExpiredAnswer, _ question: Question, now: Instant) -> ExpiredAnswer? {
+    mutating func arranged(
+        _ expired: ExpiredAnswer, _ question: Question, _ policy: NamePolicy, now: Instant
+    ) -> ExpiredAnswer? {
         guard !expired.answer.isNegative, question.type.leadsToAddresses else { return expired }
         do throws(MalformedMessage) {
             let cached = Answer(records: try expired.answer.records(of: question))
                 .remarked(expired.answer.extendedError)
-            let answer = verification.withoutPreferred(question, cached)
+            let answer = verification.withoutPreferred(question, cached, in: policy.probes.preferred)
             guard !answer.records.contains(where: { $0.type == .rrsig }) else { return expired }
             guard !isWithheld(question, answer) else { return nil }
             let arranged = verification.arranged(question, answer, now: now)
@@ -289,7 +291,7 @@ struct ResolverState {
         // A filter's denial may be on purpose.
         let isUsable = usable.map { !$0.isBlock && ($0.kind == .records || !isFinal($0, from: source)) } ?? false
         let isRecorded = comparedNames.heard(
-            question, answer, isUsable: isUsable, from: source, isPublic: plan.isProviders(question.name),
+            question, answer, isUsable: isUsable, from: source, isPublic: plan.isPublic(question.name),
             isLocal: isLocal, isRouted: upstreams.haveNoProvider, isAsked: isAsked && !isLocal,
             includesPublic: includesPublic, now: now)
         guard isRecorded || includesPublic, comparisons.isOn, !upstreams.haveNoProvider, standsIn != .never else {

@@ -11,6 +11,8 @@ struct Learned {
     /// The system resolver's answer, given in place of a provider's.
     let isSubstitute: Bool
     let isProviders: Bool
+    /// A provider gave records, no block: the name is no name of this network alone.
+    let isPublic: Bool
     /// The TTL may be the remaining part of the provider's.
     let mayHaveAged: Bool
 }

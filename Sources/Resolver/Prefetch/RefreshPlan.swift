@@ -35,6 +35,8 @@ struct RefreshPlan {
         var isRequested = false
         /// The operator wants the answer fresh at all times.
         var isKept = false
+        /// A provider has given records on this network, as in `Learned`.
+        var isPublic = false
         var demand: Demand
         var expiresAt: Instant
         /// When the entry is due; the earliest due entry is refreshed first. A wait for a request slot does not change
@@ -107,6 +109,7 @@ struct RefreshPlan {
             isRefreshed = false
             isPostponed = false
             guard network != .same else { return }
+            isPublic = false
             isElsewhere = network == .new
             // A known network presumably has cached records of its own.
             providerRecordsEnd = isElsewhere || isNegative ? nil : now
@@ -161,14 +164,20 @@ struct RefreshPlan {
         return (hasAny, entries[number].providerRecordsEnd)
     }
 
-    /// Whether the last answer to a client's question for the name's addresses was a provider's records.
-    func isProviders(_ name: Name) -> Bool {
-        [RecordType.a, .aaaa].contains { records(of: Question(name, $0)).providersEnd != nil }
+    /// Whether a provider has given addresses of the name, to clients without a view or subnet.
+    func isPublic(_ name: Name) -> Bool {
+        DNSSECBits.all.contains { bits in
+            [RecordType.a, .aaaa].contains { type in
+                number(of: Question(name, type, dnssec: bits)).map { entries[$0].isPublic } ?? false
+            }
+        }
     }
 
-    /// The names for which `isProviders` holds.
-    var namesOfProviders: Set<Name> {
-        Set(entries.lazy.filter { $0.providerRecordsEnd != nil && $0.question.clients.view == 0 }.map(\.question.name))
+    /// The names of which a provider has given addresses, to clients without a view.
+    var publicNames: Set<Name> {
+        Set(
+            entries.lazy.filter { $0.isPublic && $0.question.type.isAddress && $0.question.clients.view == 0 }
+                .map(\.question.name))
     }
 
     /// Returns the demand; nil for an unknown question.
@@ -262,6 +271,7 @@ struct RefreshPlan {
         entries[number].lifetimeSeconds = answer.lifetimeSeconds
         entries[number].isNegative = answer.isNegative
         entries[number].providerRecordsEnd = answer.isNegative || answer.isSystems ? nil : answer.expiresAt
+        entries[number].isPublic = !answer.isNegative && !answer.isSystems
         schedule(number, at: max(now, answer.expiresAt - lead(answer.lifetimeSeconds)))
     }
 
@@ -274,6 +284,7 @@ struct RefreshPlan {
         entries[number].isElsewhere = false
         entries[number].isRefreshed = isRefresh
         entries[number].isNegative = answer.isNegative
+        entries[number].isPublic = entries[number].isPublic || answer.isPublic
         if !answer.isSubstitute {
             if !answer.mayHaveAged { judgeLifetime(number, answer.ttlSeconds) }
             let isKept = answer.isProviders && !answer.isNegative && answer.ttlSeconds > 0
@@ -295,8 +306,12 @@ struct RefreshPlan {
     }
 
     /// Ends the operator's request for an answer, because there is one that is not planned for refresh.
-    mutating func gained(_ question: Question) {
-        if let number = number(of: question) { entries[number].isRequested = false }
+    ///
+    /// - Parameter isPublic: as in `Learned`.
+    mutating func gained(_ question: Question, isPublic: Bool = false) {
+        guard let number = number(of: question) else { return }
+        entries[number].isRequested = false
+        entries[number].isPublic = entries[number].isPublic || isPublic
     }
 
     /// Postpones the next look at a kept question, which is scheduled already, if this instant is later.

@@ -110,7 +110,7 @@ struct ShadowFetches {
         return comparisons
     }
 
-    /// Ends the comparisons of the question: its clients got an answer that no upstream gave now.
+    /// Ends the comparisons of the question: its clients got an answer that no upstream gave so now.
     mutating func cannotCompare(_ question: Question) {
         pending.removeAll { !$0.isRunning && $0.question == question }
         for index in pending.indices where pending[index].question == question { pending[index].isCompared = false }

@@ -45,7 +45,8 @@ package struct Doubt: Equatable, Sendable {
     }
 }
 
-/// The begin and end of an episode in which clients got a last known good answer. On another network it pauses.
+/// The begin and end of an episode in which clients got a last known good answer. On another network, and for a name
+/// that is evicted, it ends without news.
 package enum DoubtNews: Equatable, Sendable {
     case given(Question, Doubt)
     case believed(Question, Doubt, DoubtEnd)

@@ -175,7 +175,11 @@ struct NameVerification {
 
     private mutating func add(_ question: Question, now: Instant) -> Int {
         if questions.count >= Bounds.maxQuestionsPerName,
-            let oldest = questions.indices.min(by: { questions[$0].touchedAt < questions[$1].touchedAt })
+            // A doubt goes last.
+            let oldest = questions.indices.min(by: { one, other in
+                let (one, other) = (questions[one], questions[other])
+                return (one.doubt == nil ? 0 : 1, one.touchedAt) < (other.doubt == nil ? 0 : 1, other.touchedAt)
+            })
         {
             questions.remove(at: oldest)
         }
@@ -286,12 +290,13 @@ struct NameVerification {
         }
     }
 
-    /// Makes every verdict due again on the return to a network, and allows lookups at all sources. Doubts go on: the
-    /// denials came from this network.
+    /// Makes every verdict due again on the return to a network, and allows lookups at all sources. A doubt goes on if
+    /// clients got the answer: its denials came from this network. Another one begins anew with the next denial.
     mutating func becomesDue() {
         preferred = PreferredAddresses()
         for index in addresses.indices { addresses[index].becomesDue() }
         for index in questions.indices {
+            if questions[index].doubt?.isGiven == false { questions[index].doubt = nil }
             questions[index].noneBetterUntil = nil
             questions[index].askedElsewhereAt = nil
         }

@@ -100,8 +100,8 @@ struct NameVerificationTable {
     mutating func popMark(_ now: Instant) -> Int? { marks.popDue(now) }
 
     /// Returns the name to evict from a rotating sample. Names without an address go first, then names that have no
-    /// verdict and await none, as scans may ask for many names once. Names with mismatched addresses, and those whose
-    /// last known good answer is doubted, go last.
+    /// verdict and await none, as scans may ask for many names once. Names with mismatched or preferred addresses, and
+    /// those whose last known good answer is doubted, go last.
     private mutating func leastNeeded() -> Int {
         var (place, least, lowest) = (hand, hand, priority(hand))
         for _ in 0..<Bounds.verifiedNamesSample {
@@ -118,7 +118,7 @@ struct NameVerificationTable {
 
     // Reads the properties in place: a copy of a name retains all its lists.
     private func priority(_ number: Int) -> Int {
-        if names[number].hasMismatched { return 3 }
+        if names[number].hasMismatched || !names[number].preferred.isEmpty { return 3 }
         let use = names[number].questions.use
         if use == .denied { return 3 }
         if names[number].hasVerdict { return 2 }

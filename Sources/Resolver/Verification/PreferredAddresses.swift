@@ -31,23 +31,31 @@ struct PreferredAddresses {
 
     // MARK: updates
 
-    /// Takes candidates for a new answer; none if it has no address. A single address of the rule is the operator's
-    /// word. A range is sampled only if the answer shows that the name is on that edge. A sample that is not verified
-    /// makes room for another one.
+    /// Takes candidates for a new answer. A single address of the rule is the operator's word. A range is sampled only
+    /// if the answer shows that the name is on that edge. A candidate that is not verified makes room for another one,
+    /// and a verdict from long ago counts no more.
+    ///
+    /// - Parameter answer: nil, or one without an address: the family gets no candidates.
     mutating func renew(
-        for answer: Answer, _ family: RecordType, _ terms: ProbeTerms, _ random: inout SeededGenerator, now: Instant
+        for answer: Answer?, _ family: RecordType, _ terms: ProbeTerms, _ random: inout SeededGenerator, now: Instant
     ) {
-        guard answer.kind == .records else { return candidates.removeAll { $0.address.recordType == family } }
+        guard let answer, answer.kind == .records else {
+            return candidates.removeAll { $0.address.recordType == family }
+        }
         let ranges = terms.preferred.filter { $0.address.recordType == family }
         let isOnEdge = answer.addresses.contains { address in terms.preferred.contains { $0.contains(address) } }
+        var named = ranges.filter(\.isOneAddress).map(\.address)
+        let haveRoom = named.count <= Bounds.maxPreferredPerFamily
         candidates.removeAll { candidate in
             let verdict = candidate.judgement.verdict
-            let isNamed = ranges.contains { $0.isOneAddress && $0.address == candidate.address }
+            let hasFailed = verdict != .verified && verdict != .unprobed
+            let isMeant = named.contains(candidate.address) ? haveRoom || !hasFailed : isOnEdge && !hasFailed
             return candidate.address.recordType == family
-                && (answer.addresses.contains(candidate.address)
-                    || !isNamed && (!isOnEdge || verdict != .verified && verdict != .unprobed))
+                && (!isMeant || answer.addresses.contains(candidate.address) || candidate.isOld(now))
         }
-        for range in ranges where range.isOneAddress { add(range.address, answer, terms, now: now) }
+        // If they are too many, each has its turn.
+        if !haveRoom { named.rotate(by: Int(random.next() % UInt64(named.count))) }
+        for address in named { add(address, answer, terms, now: now) }
         let open = ranges.filter { !$0.isOneAddress }
         guard isOnEdge, !open.isEmpty else { return }
         // A sample may be known already, or not be public.
@@ -73,6 +81,17 @@ struct PreferredAddresses {
         guard let index = candidates.firstIndex(where: { $0.address == target.address }) else { return }
         candidates[index].putOff(port: target.port, until: instant)
     }
+}
+
+extension KnownAddress {
+    /// Whether a probe has been due for so long that the verdict proves nothing about now.
+    fileprivate func isOld(_ now: Instant) -> Bool {
+        checks.contains { check in check.probedAt.map { now - $0 > Bounds.preferredVerdictLife } ?? false }
+    }
+}
+
+extension [Address] {
+    fileprivate mutating func rotate(by count: Int) { self = Array(self[count...] + self[..<count]) }
 }
 
 extension Prefix {

@@ -377,12 +377,20 @@ struct Verification {
         return (kept.answer, kept.source)
     }
 
-    /// Returns an answer of the cache without the addresses that it has by preference alone.
-    func withoutPreferred(_ question: Question, _ answer: Answer) -> Answer {
-        guard let name = known[question], !name.terms.preferred.isEmpty, let kept = keptAnswer(question)?.answer else {
-            return answer
+    /// Returns an answer of the cache without the addresses that it has, or may have, by preference alone. They come
+    /// first. If what the upstream gave is not known any more, an address of its own may go as well if others are left.
+    ///
+    /// - Parameter ranges: the preferred ones of the name's rule.
+    func withoutPreferred(_ question: Question, _ answer: Answer, in ranges: [Prefix]) -> Answer {
+        guard !ranges.isEmpty else { return answer }
+        let own: [Address]
+        if let kept = keptAnswer(question)?.answer {
+            own = answer.addresses.filter(kept.addresses.contains)
+        } else {
+            let first = answer.addresses.prefix(Bounds.maxPreferredGiven)
+            let count = first.prefix { address in ranges.contains { $0.contains(address) } }.count
+            own = Array(answer.addresses.dropFirst(count))
         }
-        let own = answer.addresses.filter(kept.addresses.contains)
         return own.isEmpty ? answer : answer.with(own)
     }
 
@@ -479,7 +487,8 @@ struct Verification {
             name.touchedAt = now
             name.setTerms(terms)
             if use != nil, question.type.isAddress, !terms.preferred.isEmpty {
-                name.preferred.renew(for: answer, question.type, terms, &generator, now: now)
+                // A filter's answer stays as it is.
+                name.preferred.renew(for: isFinal ? nil : answer, question.type, terms, &generator, now: now)
             }
             // `keep` comes first, so that the previous cached answer makes room for the new addresses.
             if let use { name.keep(question, answer, from: source, for: use, now: now) }

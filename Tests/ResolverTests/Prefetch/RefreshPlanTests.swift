@@ -14,7 +14,9 @@ struct RefreshPlanTests {
     private func question(_ number: Int) throws -> Question { Question(try #require(Name("n\(number).example")), .a) }
 
     private func learned(_ seconds: UInt32) -> Learned {
-        Learned(ttlSeconds: seconds, isNegative: false, isSubstitute: false, isProviders: true, mayHaveAged: false)
+        Learned(
+            ttlSeconds: seconds, isNegative: false, isSubstitute: false, isProviders: true, isPublic: true,
+            mayHaveAged: false)
     }
 
     @Test("names learned at one instant are refreshed at different ones, all between lead and end")
@@ -54,6 +56,24 @@ struct RefreshPlanTests {
         #expect(try (0..<100).map { plan.demand(for: try question($0)) } == before)
         #expect(plan.hottestQuestions(atMost: 0, hits: hits, now: now).isEmpty)
         #expect(plan.hottestQuestions(atMost: 1000, hits: hits, now: now).count == 100)
+    }
+
+    @Test("a name is public once a provider has given its addresses, also without refreshes, until the network changes")
+    func publicNames() throws {
+        var plan = RefreshPlan(seed: 1)
+        let questions = try (0..<4).map(question)
+        let mail = questions[2].with(.mx)
+        for question in questions + [mail] { plan.asked(question, now: start) }
+        plan.learned(questions[0], learned(60), isRefresh: false, upstreamLatency: .zero, now: start)
+        plan.gained(questions[1], isPublic: true)
+        plan.learned(mail, learned(60), isRefresh: false, upstreamLatency: .zero, now: start)
+        plan.gained(questions[3])
+        #expect(plan.publicNames == Set(questions.prefix(2).map(\.name)))
+        #expect(questions.map { plan.isPublic($0.name) } == [true, true, false, false])
+        plan.networkChanged(to: .same, now: start)
+        #expect(plan.isPublic(questions[0].name))
+        plan.networkChanged(to: .known, now: start)
+        #expect(plan.publicNames.isEmpty && !plan.isPublic(questions[0].name))
     }
 
     @Test("a full plan gives up a name that is asked less than others")

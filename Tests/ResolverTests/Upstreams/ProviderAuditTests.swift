@@ -45,7 +45,7 @@ struct ProviderAuditTests {
         #expect(findings(audit, 1).isEmpty, "three of a thousand may be broken")
     }
 
-    @Test("a name counts once a day, also after its first answer was true")
+    @Test("a name counts at most twice a day, also after its first answer was true")
     func names() throws {
         var audit = audit()
         for hour in 0..<48 {
@@ -93,6 +93,17 @@ struct ProviderAuditTests {
         if case .fails = findings(audit, 1).first {} else { Issue.record("\(findings(audit, 1))") }
         if case .slower = findings(audit, 2).first {} else { Issue.record("\(findings(audit, 2))") }
         #expect(audit.report(on: Self.providers, now: start).compactMap { $0.id?.number } == [0, 2, 1])
+    }
+
+    @Test("one slow connection makes no provider's addresses farther")
+    func slowConnection() throws {
+        var audit = audit()
+        for number in 0..<30 {
+            let own: Duration = number == 7 ? .milliseconds(3000) : .milliseconds(20)
+            let distance = AddressDistance(own: own, others: .milliseconds(20))
+            audit.measured(RankedID(0), about: try name(number), distance, now: start)
+        }
+        #expect(findings(audit).isEmpty)
     }
 
     @Test("farther addresses and a price are said, and are no fault")

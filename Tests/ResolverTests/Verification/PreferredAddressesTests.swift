@@ -142,6 +142,43 @@ struct PreferredAddressesTests {
         #expect(stand.place(of: 9) == nil)
     }
 
+    @Test("a filter's answer, also a block page, gets no candidate")
+    mutating func filtered() throws {
+        try prefer(Self.text(9))
+        let alpha = try #require(VerificationStand.alpha.ranked)
+        stand.verification.filters = Filters([ProviderTraits(id: alpha, types: .any, filters: true)])
+        stand.kept([1])
+        stand.pass(.seconds(9))
+        #expect(stand.probed == [1])
+    }
+
+    @Test("a verdict from hours ago counts no more")
+    mutating func old() throws {
+        try prefer(Self.text(9))
+        stand.kept([1])
+        try stand.learn([1: .verified, 9: .verified])
+        stand.pass(Bounds.preferredVerdictLife + .seconds(1))
+        stand.kept([1])
+        #expect(stand.handedOut([1]) == [1])
+    }
+
+    @Test("more single addresses than are probed at once have their turns")
+    mutating func turns() throws {
+        let many = (20..<30).map(Self.text)
+        stand.terms = VerificationStand.terms(prefer: try many.map { try #require(Prefix($0)) })
+        var probed: Set<Int> = []
+        for _ in 0..<60 {
+            stand.kept([1])
+            stand.pass(Bounds.probeJitter)
+            let running = stand.probed
+            #expect(running.count <= Bounds.maxPreferredPerFamily + 1)
+            probed.formUnion(running)
+            for number in running { try stand.found(number, number == 1 ? .verified : .nameMismatch, in: 90) }
+            stand.pass(.seconds(70))
+        }
+        #expect(probed == Set([1] + Array(20..<30)))
+    }
+
     @Test("after a network change no candidate is given before it is verified there")
     mutating func network() throws {
         try prefer(Self.text(9))
@@ -164,7 +201,12 @@ struct PreferredAddressesTests {
         let given = stand.verification.arranged(stand.question, stand.answer([1]), now: stand.now)
         #expect(given.preferredCount == 1 && given.withTTL(to: 5).withoutPreferred == stand.answer([1], ttl: 5))
         let cached = Answer(records: given.records)
-        #expect(stand.verification.withoutPreferred(stand.question, cached) == stand.answer([1]))
+        let ranges = stand.terms.preferred
+        #expect(stand.verification.withoutPreferred(stand.question, cached, in: ranges) == stand.answer([1]))
+        // On another network nothing is known of the name.
+        let other = try VerificationStand().verification
+        #expect(other.withoutPreferred(stand.question, cached, in: ranges) == stand.answer([1]))
+        #expect(other.withoutPreferred(stand.question, stand.answer([9]), in: ranges) == stand.answer([9]))
     }
 
     @Test("of 10,000 answers amid changing verdicts none has a candidate that is not verified", arguments: 1...5)

@@ -61,7 +61,8 @@ struct DeletedZonesTests {
         for seed in 1...DeletedZonesTests.seeds {
             let (figures, counts) = run(.moved, seed: seed)
             #expect(counts == DoubtCounts(), "seed \(seed)")
-            #expect(figures.denied == 0, "seed \(seed)")
+            // A query fails if both providers' replies to it are lost.
+            #expect(figures.denied * 1000 <= figures.queries, "seed \(seed)")
         }
     }
 }

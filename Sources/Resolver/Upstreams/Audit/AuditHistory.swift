@@ -2,7 +2,7 @@
 
 package import DNSWire
 
-/// A number that the audit counts. A name counts at most once a day in `judged` to `measured`.
+/// A number that the audit counts. A name counts at most twice a day in `judged` to `measured`.
 package enum AuditCount: Int, CaseIterable, Sendable {
     /// Requests that ended, abandoned ones included.
     case requests
@@ -30,6 +30,8 @@ package enum AuditCount: Int, CaseIterable, Sendable {
     case replyTime, replyTimeSquares
     /// The sums of the connection times of `measured` in tenths of a millisecond: the provider's, the others'.
     case ownDistance, otherDistance
+    /// Names of `measured` to which the provider's connection was much the slower.
+    case farther
 }
 
 package struct AuditCounts: Equatable, Sendable {

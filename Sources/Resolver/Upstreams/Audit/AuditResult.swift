@@ -195,8 +195,9 @@ extension AuditWindow {
         {
             found.append(.late(late))
         }
-        if let (own, others) = distances, own - others >= Bounds.nearQuickestMargin,
-            own >= others * Bounds.nearQuickest
+        // A single slow connection makes a mean large.
+        if let (own, others) = distances, AddressDistance(own: own, others: others).isFarther,
+            share(.farther, of: .measured).limits.lowerBound >= Bounds.fartherShare
         {
             found.append(.farther(own - others))
         }

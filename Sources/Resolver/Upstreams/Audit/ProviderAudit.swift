@@ -60,7 +60,7 @@ struct ProviderAudit {
 
     // MARK: answers
 
-    /// Records what was found about the provider's answer for a name, unless the same was counted within a day.
+    /// Records what was found about the provider's answer for a name, unless the same was counted within half a day.
     mutating func found(_ finding: AuditedFact, _ provider: RankedID, about name: Name, now: Instant) {
         guard let index = index(of: provider) else { return }
         let new = entries[index].names.insert(finding, name, now: now)
@@ -86,6 +86,7 @@ struct ProviderAudit {
             counts[.measured] += 1
             counts[.ownDistance] += tenths(distance.own)
             counts[.otherDistance] += tenths(distance.others)
+            if distance.isFarther { counts[.farther] += 1 }
         }
     }
 
@@ -93,7 +94,7 @@ struct ProviderAudit {
 
     var mayCompare: Bool { allowance >= 1 }
 
-    /// Whether the name was compared within a day.
+    /// Whether the name was compared within half a day.
     func hasCompared(_ provider: RankedID, _ name: Name) -> Bool {
         index(of: provider).map { entries[$0].names.has(.compared, name) } ?? true
     }
@@ -125,6 +126,11 @@ struct ProviderAudit {
 struct AddressDistance: Equatable {
     let own: Duration
     let others: Duration
+
+    /// Whether the provider's addresses are much farther than the others'.
+    var isFarther: Bool {
+        own - others >= Bounds.nearQuickestMargin && own >= others * Bounds.nearQuickest
+    }
 }
 
 /// What is found about a provider's answer for a name.
@@ -146,8 +152,8 @@ struct AuditedFact: OptionSet {
     ]
 }
 
-/// The names about which something was counted within a day: two tables, of which the older is dropped when the newer
-/// is full or a day old. Names are known by their hash; of two names with one hash, one is not counted.
+/// The names about which something was counted lately: two tables, of which the older is dropped when the newer is full
+/// or half a day old. Names are known by their hash; of two names with one hash, one is not counted.
 struct AuditedNames {
     private var newer: [Int: AuditedFact] = [:]
     private var older: [Int: AuditedFact] = [:]
