@@ -357,4 +357,18 @@ struct VerificationTests {
         stand.pass(Bounds.probeJitter)
         #expect(stand.probed == [1, 2])
     }
+
+    @Test("a doubt that no client knows of ends with a change of the network; one that was given goes on")
+    mutating func doubtsAndNetworks() throws {
+        stand.kept([1])
+        try stand.learn([1: .verified])
+        let window = Duration.seconds(600)
+        stand.verification.doubted(stand.question, .noSuchName, by: .system, within: window, now: stand.now)
+        stand.changeNetwork(hottest: [])
+        #expect(stand.verification.doubt(about: stand.question) == nil)
+        stand.verification.doubted(stand.question, .noSuchName, by: .system, within: window, now: stand.now)
+        stand.verification.gaveLastKnownGood(stand.question, within: window, now: stand.now)
+        stand.changeNetwork(hottest: [])
+        #expect(stand.verification.doubt(about: stand.question)?.isGiven == true)
+    }
 }
