@@ -238,13 +238,8 @@ struct AccountDay {
         case .fetch(let id, let question, let upstream, _): begin(id, question, upstream)
         case .shadow(let id, let question, let provider): begin(id, question, .provider(provider))
         case .abandon(let id): coming.removeAll { $0.id == id }
-        case .store(let question, let answer, let source, _):
-            cache.store(question, answer, isSystems: source == .system, now: now)
-        case .rearrange(let question, let answer, let source, _):
-            cache.rearrange(question, answer, isSystems: source == .system)
-        case .remove(let question): cache.remove(question)
-        case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
-        case .reply, .replyExpired, .fail, .awaitAsk, .probe, .probeNews, .forged, .contradicted, .portal, .doubt: break
+        case .store, .rearrange, .remove, .withdraw, .awaitAsk: cache.carryOut(action, now: now)
+        case .reply, .replyExpired, .fail, .probe, .probeNews, .forged, .contradicted, .portal, .doubt: break
         }
     }
 }

@@ -157,13 +157,7 @@ struct AuditWorld {
         case .fetch(let id, let question, let upstream, _): fetch(id, question, upstream)
         case .shadow(let id, let question, let provider): fetch(id, question, .provider(provider))
         case .abandon(let id): coming.removeAll { $0.id == id }
-        case .store(let question, let answer, let source, _):
-            cache.store(question, answer, isSystems: source == .system, now: now)
-        case .rearrange(let question, let answer, let source, _):
-            cache.rearrange(question, answer, isSystems: source == .system)
-        case .remove(let question): cache.remove(question)
-        case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
-        case .awaitAsk(let question, let source): cache.awaitHit(question, isSystems: source == .system)
+        case .store, .rearrange, .remove, .withdraw, .awaitAsk: cache.carryOut(action, now: now)
         case .probe(let id, let target): probe(id, target)
         case .reply, .replyExpired, .fail, .probeNews, .forged, .contradicted, .portal, .doubt: break
         }

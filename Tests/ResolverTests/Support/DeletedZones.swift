@@ -169,19 +169,13 @@ struct DeletedZones {
         case .shadow(let id, let question, let provider): fetch(id, question, .provider(provider), isShadow: true)
         case .abandon(let id):
             coming.removeAll { if case .fetch(id, _) = $0.what { true } else { false } }
-        case .store(let question, let answer, let source, _):
-            cache.store(question, answer, isSystems: source == .system, now: now)
+        case .store, .rearrange, .remove, .withdraw, .awaitAsk: cache.carryOut(action, now: now)
         case .reply(let waiter, let answer, _): replied(waiter, answer.addresses, answer.kind == .noSuchName)
         case .replyExpired(let waiter, let expired, _):
             guard let question = askedAt[waiter]?.question else { return }
             let addresses = (try? expired.answer.records(of: question))?.compactMap(\.address) ?? []
             replied(waiter, addresses, expired.answer.responseCode == .noSuchName)
         case .fail(let waiter, _, _): replied(waiter, [], true)
-        case .rearrange(let question, let answer, let source, _):
-            cache.rearrange(question, answer, isSystems: source == .system)
-        case .remove(let question): cache.forget(question)
-        case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
-        case .awaitAsk(let question, let source): cache.awaitHit(question, isSystems: source == .system)
         case .probe(let id, let target): probe(id, target)
         case .probeNews, .forged, .contradicted, .portal, .doubt: break
         }

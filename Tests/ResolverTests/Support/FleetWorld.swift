@@ -369,8 +369,7 @@ struct FleetWorld {
         case .shadow(let id, let question, _):
             plan(.answer(number, id, question, truth(question)), after: providerDelay)
         case .abandon(let id): member.membership.abandon(id.number)
-        case .store(let question, let answer, let source, _):
-            member.cache.store(question, answer, isSystems: source == .system, now: now)
+        case .store, .rearrange, .remove, .withdraw, .awaitAsk: member.cache.carryOut(action, now: now)
         case .reply(let waiter, let answer, _):
             guard let (question, at) = member.waiting.removeValue(forKey: waiter) else { return }
             figures.longestWait = max(figures.longestWait, now - at)
@@ -381,11 +380,6 @@ struct FleetWorld {
         case .fail(let waiter, _, _):
             member.waiting[waiter] = nil
             figures.failures += 1
-        case .rearrange(let question, let answer, let source, _):
-            member.cache.rearrange(question, answer, isSystems: source == .system)
-        case .remove(let question): member.cache.forget(question)
-        case .withdraw(let question, let source): member.cache.withdraw(question, isSystems: source == .system)
-        case .awaitAsk(let question, let source): member.cache.awaitHit(question, isSystems: source == .system)
         case .probe, .probeNews, .forged, .contradicted, .portal, .doubt: break
         }
     }

@@ -132,8 +132,7 @@ struct ForgeryWorld {
         case .shadow(let id, let question, let provider): fetch(id, question, .provider(provider))
         case .abandon(let id):
             coming.removeAll { if case .fetch(id, _) = $0.what { true } else { false } }
-        case .store(let question, let answer, let source, _):
-            cache.store(question, answer, isSystems: source == .system, now: now)
+        case .store, .rearrange, .remove, .withdraw, .awaitAsk: cache.carryOut(action, now: now)
         case .reply(let waiter, let answer, _):
             if let question = questions.removeValue(forKey: waiter) { given(answer.addresses, to: question) }
         case .replyExpired(let waiter, let expired, _):
@@ -144,11 +143,6 @@ struct ForgeryWorld {
         case .fail(let waiter, _, _):
             failures += 1
             questions[waiter] = nil
-        case .rearrange(let question, let answer, let source, _):
-            cache.rearrange(question, answer, isSystems: source == .system)
-        case .remove(let question): cache.forget(question)
-        case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
-        case .awaitAsk(let question, let source): cache.awaitHit(question, isSystems: source == .system)
         case .probe(let id, let target): probe(id, target)
         case .forged(let found): evidence.append(found)
         case .probeNews(.found(let target, let result)): learned(target, result.verdict)

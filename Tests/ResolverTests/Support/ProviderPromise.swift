@@ -302,15 +302,10 @@ struct ProviderPromise {
             judge.abandoned(id, now: now)
             coming.removeAll { $0.id == id }
             waiting.removeAll { $0.id == id }
-        case .store(let question, let answer, let source, _):
-            cache.store(question, answer, isSystems: source == .system, now: now)
+        case .store, .rearrange, .remove, .withdraw, .awaitAsk: cache.carryOut(action, now: now)
         case .reply(let waiter, _, let source): replied(waiter, by: source)
         case .replyExpired(let waiter, _, _), .fail(let waiter, _, _): questionOfWaiter[waiter] = nil
-        case .rearrange(let question, let answer, let source, _):
-            cache.rearrange(question, answer, isSystems: source == .system)
-        case .remove(let question): cache.remove(question)
-        case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
-        case .awaitAsk, .probe, .probeNews, .forged, .contradicted, .portal, .doubt: break
+        case .probe, .probeNews, .forged, .contradicted, .portal, .doubt: break
         }
     }
 

@@ -5,7 +5,7 @@ import DNSWire
 
 @testable import Resolver
 
-struct ScenarioCache: KnownAnswers {
+struct ScenarioCache: KnownAnswers, CacheOfActions {
     /// Whether clients get answers from the cache.
     var isUsed = true
 
@@ -59,7 +59,7 @@ struct ScenarioCache: KnownAnswers {
     }
 
     /// - Parameter age: the age of an answer that does not come from an upstream.
-    mutating func store(_ question: Question, _ answer: Answer, isSystems: Bool, age: Duration = .zero, now: Instant) {
+    mutating func store(_ question: Question, _ answer: Answer, isSystems: Bool, age: Duration, now: Instant) {
         let key = self.key(question, isSystems)
         // Hits that are not counted yet belong to the question, not to the answer.
         entries[key] = Entry(answer: answer, storedAt: now - age, hits: entries[key]?.hits ?? 0)
@@ -125,6 +125,12 @@ struct ScenarioCache: KnownAnswers {
         entries[key(question, isSystems)] = nil
     }
 
+    mutating func store(_ question: Question, _ answer: Answer, isSystems: Bool, now: Instant) {
+        store(question, answer, isSystems: isSystems, age: .zero, now: now)
+    }
+
+    mutating func remove(_ question: Question) { forget(question) }
+
     /// Removes the entries that the daemon's loop removes after this event.
     mutating func forget(behind news: PortalEvent) {
         switch news {
@@ -176,5 +182,31 @@ extension Answer {
         return Answer(
             negative: kind, chain: records.map { $0.withTTL(aged($0.ttlSeconds)) },
             authority: authority.map { $0.withTTL(aged($0.ttlSeconds)) }, ttlSeconds: aged(ttlSeconds))
+    }
+}
+
+/// A cache of the tests that changes by the resolver's actions.
+protocol CacheOfActions {
+    mutating func store(_ question: Question, _ answer: Answer, isSystems: Bool, now: Instant)
+    mutating func rearrange(_ question: Question, _ answer: Answer, isSystems: Bool)
+    mutating func remove(_ question: Question)
+    mutating func withdraw(_ question: Question, isSystems: Bool)
+    mutating func awaitHit(_ question: Question, isSystems: Bool)
+}
+
+extension CacheOfActions {
+    /// Changes the cache as the daemon does; most actions do not.
+    mutating func carryOut(_ action: Action, now: Instant) {
+        switch action {
+        case .store(let question, let answer, let source, _):
+            store(question, answer, isSystems: source == .system, now: now)
+        case .rearrange(let question, let answer, let source, _):
+            rearrange(question, answer, isSystems: source == .system)
+        case .remove(let question): remove(question)
+        case .withdraw(let question, let source): withdraw(question, isSystems: source == .system)
+        case .awaitAsk(let question, let source): awaitHit(question, isSystems: source == .system)
+        case .fetch, .shadow, .abandon, .reply, .replyExpired, .fail: break
+        case .probe, .probeNews, .forged, .contradicted, .portal, .doubt: break
+        }
     }
 }

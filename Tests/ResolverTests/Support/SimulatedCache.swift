@@ -5,7 +5,7 @@ import DNSWire
 
 @testable import Resolver
 
-struct SimulatedCache: KnownAnswers {
+struct SimulatedCache: KnownAnswers, CacheOfActions {
     enum Found {
         case fresh(Hit)
         case none(expired: AgedAnswer?)

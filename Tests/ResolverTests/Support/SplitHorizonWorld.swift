@@ -161,13 +161,7 @@ struct SplitHorizonWorld {
             coming.append((now + .milliseconds(30), .fetchFinished(id, providersResult(question))))
         case .abandon(let id):
             coming.removeAll { if case .fetchFinished(id, _) = $0.event { true } else { false } }
-        case .store(let question, let answer, let source, _):
-            cache.store(question, answer, isSystems: source == .system, now: now)
-        case .rearrange(let question, let answer, let source, _):
-            cache.rearrange(question, answer, isSystems: source == .system)
-        case .remove(let question): cache.forget(question)
-        case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
-        case .awaitAsk(let question, let source): cache.awaitHit(question, isSystems: source == .system)
+        case .store, .rearrange, .remove, .withdraw, .awaitAsk: cache.carryOut(action, now: now)
         case .probe(let id, let target):
             coming.append((now + .milliseconds(40), .probeFinished(id, ProbeResult(verdict(on: target)))))
         case .reply, .replyExpired, .fail, .probeNews, .forged, .contradicted, .portal, .doubt: break

@@ -97,18 +97,12 @@ struct SystemFirstWorld {
             coming.append((now + .milliseconds(30), .fetch(id, .success(answer))))
         case .abandon(let id):
             coming.removeAll { if case .fetch(id, _) = $0.what { true } else { false } }
-        case .store(let question, let answer, let source, _):
-            cache.store(question, answer, isSystems: source == .system, now: now)
+        case .store, .rearrange, .remove, .withdraw, .awaitAsk: cache.carryOut(action, now: now)
         case .reply(let waiter, let answer, _): replied(waiter, answer)
         case .replyExpired(let waiter, _, _): replied(waiter, nil)
         case .fail(let waiter, _, _):
             failures += 1
             replied(waiter, nil)
-        case .rearrange(let question, let answer, let source, _):
-            cache.rearrange(question, answer, isSystems: source == .system)
-        case .remove(let question): cache.forget(question)
-        case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)
-        case .awaitAsk(let question, let source): cache.awaitHit(question, isSystems: source == .system)
         case .probe(let id, let target): probe(id, target)
         case .probeNews, .forged, .contradicted, .portal, .doubt: break
         }
