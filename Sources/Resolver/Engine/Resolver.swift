@@ -582,10 +582,9 @@ package struct Resolver {
             state.actions.append(.forged(evidence))
         case .doubt(let news): state.actions.append(.doubt(news))
         case .recordConfirmed(let source, let name): state.recordConfirmed(source, about: name, now: now)
+        case .recordExpired(let source, let name): state.recordExpired(source, about: name, now: now)
         case .measured(let source, let name, let distance):
-            source.ranked.map { state.ranking.audit.measured($0, about: name, distance, now: now) }
-        case .recordExpired(let source, let name):
-            source.ranked.map { state.ranking.audit.found([.aged, .expired], $0, about: name, now: now) }
+            state.recordMeasured(source, about: name, distance, now: now)
         }
     }
 

@@ -283,9 +283,7 @@ struct ResolverState {
         _ standsIn: StandInPolicy, isAsked: Bool, now: Instant
     ) {
         // Views have upstreams of their own. Behind a portal, and between two networks, nothing is learned.
-        guard question.type.isAddress, question.clients.view == 0, isStable, !portal.isSuspected,
-            !portal.hindersAll
-        else { return }
+        guard question.type.isAddress, question.clients.view == 0, isStable, !portal.mayAnswer else { return }
         let includesPublic = comparisons.scope == .all
         let isLocal = if case .provider = source { false } else { true }
         // A filter's denial may be on purpose.
@@ -319,7 +317,7 @@ struct ResolverState {
         _ pending: ComparisonQuestions.Pending, _ result: FetchResult, _ policy: NamePolicy, now: Instant
     ) {
         let question = pending.question
-        guard case .success(let answer) = result, isStable, !portal.isSuspected, !portal.hindersAll else { return }
+        guard case .success(let answer) = result, isStable, !portal.mayAnswer else { return }
         guard !pending.isControl else { return comparedNames.controlled(question.type, answer, now: now) }
         let usable = policy.judged(answer, to: question, from: .system, ranking).usable
         compare(
@@ -442,6 +440,14 @@ struct ResolverState {
         } else if source == .system {
             systemCredibility.recordForged(about: name, now: now)
         }
+    }
+
+    mutating func recordExpired(_ source: Source, about name: Name, now: Instant) {
+        if let provider = source.ranked { ranking.audit.found([.aged, .expired], provider, about: name, now: now) }
+    }
+
+    mutating func recordMeasured(_ source: Source, about name: Name, _ distance: AddressDistance, now: Instant) {
+        if let provider = source.ranked { ranking.audit.measured(provider, about: name, distance, now: now) }
     }
 
     private mutating func nextID(ofLookup number: Int) -> FetchID {

@@ -74,6 +74,9 @@ struct PortalWatch {
             && watched.allSatisfy { $0.hinderedAt != nil || unreachable.contains(.provider($0.id)) }
     }
 
+    /// Whether the answers of the network's resolvers may be a portal's.
+    var mayAnswer: Bool { isSuspected || hindersAll }
+
     /// Whether a portal is suspected, so that only the system resolver resolves this name.
     func covers(_ name: Name) -> Bool { isSuspected && names.cover(name) }
 

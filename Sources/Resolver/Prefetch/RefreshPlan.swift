@@ -25,8 +25,7 @@ struct RefreshPlan {
         case new
     }
 
-    /// 104 bytes. The order of the properties leaves no gaps; an entry seldom has a charge or a demand elsewhere, which
-    /// are apart.
+    /// 112 bytes, of which seven are a gap; an entry seldom has a charge or a demand elsewhere, which are apart.
     struct Entry {
         let question: Question
         /// The last answer is negative.

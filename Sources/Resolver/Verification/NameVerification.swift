@@ -9,9 +9,13 @@ struct NameVerification {
     private(set) var terms = ProbeTerms.none
     private(set) var addresses: [KnownAddress] = [] {
         didSet {
-            hasVerdict = addresses.contains { $0.hasVerdict }
-            hasMismatched = addresses.contains { $0.judgement.verdict.isMismatched }
-            hasDead = addresses.contains { $0.judgement.verdict.isDead }
+            (hasVerdict, hasMismatched, hasDead) = (false, false, false)
+            for address in addresses where address.hasVerdict {
+                let verdict = address.judgement.verdict
+                hasVerdict = true
+                hasMismatched = hasMismatched || verdict.isMismatched
+                hasDead = hasDead || verdict.isDead
+            }
         }
     }
     // The flags are stored, as most events of a name read them, and the compiler copies a name to compute them.
