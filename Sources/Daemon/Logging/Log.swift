@@ -57,6 +57,11 @@ final class Log: TimedPart {
         writer.write([line], as: form)
     }
 
+    /// Writes why the process does not start, after which it ends.
+    func writeLast(_ event: LogEvent) {
+        writer.write([event.line], as: form == .journal ? .journalStream : form)
+    }
+
     // MARK: level
 
     /// - Parameter seconds: how long the level applies; nil: until the next change.

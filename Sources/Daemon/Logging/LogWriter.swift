@@ -94,11 +94,15 @@ private final class LogCounts: Sendable {
 
 enum LogForm {
     case plain, journal, objects
+    /// Through standard error. The journal finds the unit of an entry by the sender's process, which may have ended by
+    /// then; it knows the unit of a stream from its beginning.
+    case journalStream
 
     fileprivate func parts(_ lines: [LogLine]) -> [LogPart] {
         switch self {
         case .plain: [LogPart(text: lines.map(\.plain).joined(), lines: lines.count)]
         case .journal: lines.map { LogPart(text: $0.forJournal, lines: 1, entry: $0.journalEntry) }
+        case .journalStream: [LogPart(text: lines.map(\.forJournal).joined(), lines: lines.count)]
         case .objects:
             [LogPart(text: lines.map { $0.object(at: Clock.wallMilliseconds()) }.joined(), lines: lines.count)]
         }

@@ -38,7 +38,7 @@ package enum Program {
         } catch {
             // Without settings the log has its default format.
             let log = Log()
-            for complaint in error.complaints { log(.notStarted([complaint])) }
+            for complaint in error.complaints { log.writeLast(.notStarted([complaint])) }
             log.finish()
             return 1
         }
@@ -57,9 +57,9 @@ package enum Program {
             }
             return 0
         } catch let unusable as UnusableSettings {
-            for complaint in unusable.complaints { log(.notStarted([complaint])) }
+            for complaint in unusable.complaints { log.writeLast(.notStarted([complaint])) }
         } catch {
-            log(.notStarted(StartFailure(error).text.split(separator: "\n").map(String.init)))
+            log.writeLast(.notStarted(StartFailure(error).text.split(separator: "\n").map(String.init)))
         }
         return 1
     }

@@ -249,8 +249,8 @@ class Sets(Case):
             self.assertEqual(0, done.returncode, f"{remedy}: {done.stderr}")
         eventually(lambda: set(self.figures(daemon)["ready"].values()) == {1}, within=40, what="all sets are ready")
         for name, type in {"plain6": "AAAA", "other": "AAAA", "plain": "A", "new": "A", "ports": "A"}.items():
-            self.assertRegex(daemon.log, rf"inet#filter#{name} gets addresses of {type} records")
-        self.assertRegex(daemon.log, "ip6#filter#new gets addresses of AAAA records")
+            daemon.wait_for(rf"inet#filter#{name} gets addresses of {type} records")
+        daemon.wait_for("ip6#filter#new gets addresses of AAAA records")
 
     def test_a_refresh_prolongs(self):
         self.nft(DECLARATION)

@@ -55,6 +55,24 @@ class Entries(Case):
         self.assertEqual(["stopped"], self.journal.until("stopped")[-1]["MESSAGE"])
         self.assertEqual(b"", self.reader.recv(65536), "no line is written twice")
 
+    def test_why_it_does_not_start_is_on_the_stream_whose_unit_is_known(self):
+        self.journal.until("ready")
+        self.server.stop()
+        self.journal.until("stopped")
+        self.server.config.write_text("nonsense = 1\n")
+        reader, writer = socket.socketpair()
+        self.addCleanup(reader.close)
+        with writer:
+            status = os.fstat(writer.fileno())
+            ended = subprocess.run(
+                [*self.journal.prefix, paths.binaries / "httpdnsd", "--config", self.server.config],
+                stdin=subprocess.DEVNULL, stdout=writer, stderr=writer,
+                env={**os.environ, "JOURNAL_STREAM": f"{status.st_dev}:{status.st_ino}"})
+        self.assertEqual(1, ended.returncode)
+        self.assertRegex(reader.recv(65536), rb"^<3>/.*:1:1: unknown key")
+        self.journal.socket.setblocking(False)
+        self.assertRaises(BlockingIOError, self.journal.socket.recv, 1)
+
     def test_without_the_socket_lines_go_to_standard_error(self):
         self.journal.until("ready")
         self.journal.socket.close()
