@@ -372,8 +372,10 @@ package enum Bounds {
     static let maxProbes = 64
     static let reservedProbes = 8
     static let maxWaitingProbes = 512
-    /// Waiting probes of one registrable domain, whose many names must not keep others from a verdict.
-    static let maxWaitingProbesOfDomain = 64
+    /// Waiting probes of one registrable domain, and of one /24 or /56: neither a domain's many names nor one address
+    /// given for many names may keep others from a verdict. A /24 takes a minute to probe as many; a name without room
+    /// waits `probePause`.
+    static let maxWaitingProbesOfGroup = 64
     static let probesPerSecond = 20
     /// Limits per /24 or /56, which belongs to one operator, so that the daemon is not taken for a scanner.
     static let maxProbesPerPrefix = 2

@@ -127,11 +127,34 @@ struct ProbePlanTests {
     @Test("one domain's names hold an eighth of the queue, and requested probes are not counted")
     mutating func domain() throws {
         for number in 0..<100 { plan.add(target(number * 100), isRequested: false, now: start) }
-        #expect(plan.waitingCount == Bounds.maxWaitingProbesOfDomain)
-        #expect(plan.overflows == 100 - UInt64(Bounds.maxWaitingProbesOfDomain))
+        #expect(plan.waitingCount == Bounds.maxWaitingProbesOfGroup)
+        #expect(plan.overflows == 100 - UInt64(Bounds.maxWaitingProbesOfGroup))
         let other = plan.add(otherTarget(1), isRequested: false, now: start)
         let wanted = plan.add(target(77_700), isRequested: true, now: start)
         #expect(other && wanted)
+    }
+
+    @Test("one address given for many names keeps no other name from its probe, at ten probes of others a second")
+    mutating func flood() {
+        // Fifty names a second get the forged address; ten a second have networks of their own.
+        let forged = Address.v4(0x0909_0909)
+        var (asked, begun, waits): ([ProbeTarget: Instant], Int, [Duration]) = ([:], 0, [])
+        for tick in 0..<600 {
+            let now = start + .milliseconds(100 * tick)
+            for number in 0..<5 {
+                let name = Name("www.flood\(tick)-\(number).example") ?? .root
+                plan.add(ProbeTarget(name, forged, port: 443), isRequested: false, now: now)
+            }
+            let other = otherTarget(tick * 100)
+            if plan.add(other, isRequested: false, now: now) { asked[other] = now }
+            for (id, target) in plan.begin(now: now) {
+                if let at = asked[target] { waits.append(at.duration(to: now)) } else { begun += 1 }
+                _ = plan.ended(id)
+            }
+        }
+        #expect(asked.count == 600)
+        #expect(waits.count >= 590 && waits.allSatisfy { $0 <= .milliseconds(1200) })
+        #expect(59...61 ~= begun, "the forged address: once a second")
     }
 
     @Test("a probe that never ends is given up, and its place is free again")

@@ -11,6 +11,7 @@ struct ProbePlan {
     private struct Waiting {
         let target: ProbeTarget
         let domain: Name
+        let prefix: AggregatePrefix
         var isRequested: Bool
         var readyAt: Instant
     }
@@ -54,18 +55,16 @@ struct ProbePlan {
     ///
     /// - Parameter notBefore: earliest start of a probe that was not explicitly requested; nil: spread by
     ///   `Bounds.probeJitter`.
-    /// - Returns: false if there is no room, in total or for the name's registrable domain.
+    /// - Returns: false if there is no room, in total, for the name's registrable domain or for the address's prefix.
     @discardableResult
     mutating func add(_ target: ProbeTarget, isRequested: Bool, notBefore: Instant? = nil, now: Instant) -> Bool {
-        let domain = target.name.registrableDomain
+        let (domain, prefix) = (target.name.registrableDomain, AggregatePrefix(of: target.address))
         if known.contains(target) {
             guard isRequested, let index = waiting.firstIndex(where: { $0.target == target && !$0.isRequested }) else {
                 return true
             }
             waiting.remove(at: index)
-        } else if !isRequested, waiting.count >= Bounds.maxWaitingProbesOfDomain,
-            waiting.count(where: { $0.domain == domain }) >= Bounds.maxWaitingProbesOfDomain
-        {
+        } else if !isRequested, !hasRoom(domain, prefix) {
             overflows += 1
             return false
         } else if waiting.count >= Bounds.maxWaitingProbes {
@@ -77,9 +76,17 @@ struct ProbePlan {
         known.insert(target)
         let readyAt = isRequested ? now : notBefore ?? now + random.duration(upTo: Bounds.probeJitter)
         let index = waiting.firstIndex { !$0.isRequested && (isRequested || $0.readyAt > readyAt) } ?? waiting.count
-        let entry = Waiting(target: target, domain: domain, isRequested: isRequested, readyAt: readyAt)
+        let entry = Waiting(
+            target: target, domain: domain, prefix: prefix, isRequested: isRequested, readyAt: readyAt)
         waiting.insert(entry, at: index)
         return true
+    }
+
+    /// Returns whether neither the domain nor the prefix has its share of the waiting probes.
+    private func hasRoom(_ domain: Name, _ prefix: AggregatePrefix) -> Bool {
+        waiting.count < Bounds.maxWaitingProbesOfGroup
+            || waiting.count { $0.domain == domain } < Bounds.maxWaitingProbesOfGroup
+                && waiting.count { $0.prefix == prefix } < Bounds.maxWaitingProbesOfGroup
     }
 
     /// Removes the waiting probes of a name.
