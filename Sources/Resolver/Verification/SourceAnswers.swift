@@ -30,6 +30,11 @@ extension NameVerification {
             }
     }
 
+    /// Returns whether the source's last answer to the question may still become evidence.
+    func awaitsJudgement(_ question: Question, from source: Source, _ now: Instant) -> Bool {
+        answers.contains { $0.isAnswer(question, from: source) && awaitsJudgement($0, now) }
+    }
+
     /// Records a failure. The source's next answer to the question removes it.
     mutating func record(_ failure: SourceFailure) {
         touchedAt = failure.failedAt
@@ -69,6 +74,9 @@ extension Verification {
     ) -> Bool {
         let number = known.enter(question, now: now)
         let isFinal = filters.makeFinal(answer, from: source)
+        // An answer during a network change is not judged. It replaces none that is still to be judged: the network may
+        // turn out not to have changed.
+        guard isStable || !known.names[number].awaitsJudgement(question, from: source, now) else { return isFinal }
         known.change(number) { name in
             name.record(
                 SourceAnswer(
