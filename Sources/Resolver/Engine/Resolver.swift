@@ -612,11 +612,11 @@ package struct Resolver {
         if forged != nil, !state.verification.isGuarded { state.actions.append(.remove(question)) }
         if let number {
             return change(number, now: now) { lookup, state in
-                lookup.replace(source, forged, on: fullRoute, state.verification, now: now)
+                lookup.replace(source, forged, on: fullRoute, now: now, &state)
             }
         }
         beginRefreshNow(routed, along: route, now: now) { lookup, state in
-            lookup.replace(source, forged, on: fullRoute, state.verification, now: now)
+            lookup.replace(source, forged, on: fullRoute, now: now, &state)
         }
     }
 

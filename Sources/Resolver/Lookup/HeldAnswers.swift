@@ -28,9 +28,8 @@ struct HeldAnswers {
     private(set) var ambiguousEmpty: HeldAnswer?
     /// The best answer without a usable address: all are unreachable or mismatched.
     private(set) var unreachable: HeldAnswer?
-    /// Answers that the name has no address of this family, against a forged one. They count once their source is known
-    /// to be right.
-    private(set) var absences: [HeldAnswer] = []
+    /// The answers that were worse than `unreachable` when they were compared, at most one of each source.
+    private var passedOver: [HeldAnswer] = []
     /// The source whose answer this lookup should replace.
     private(set) var replacedSource: Source?
     /// The replaced source while it is not asked. It is asked as soon as a client waits.
@@ -60,20 +59,28 @@ struct HeldAnswers {
         ambiguousEmpty = ambiguousEmpty ?? HeldAnswer(answer: answer, source: source, at: now)
     }
 
-    /// Holds an answer without a usable address if it is better than the one held.
+    /// Holds an answer without a usable address. The better of two is given if no verdict proves the other one.
     mutating func hold(
         unreachable answer: Answer, to question: Question, _ source: Source, _ verification: Verification, now: Instant
     ) {
-        if let held = unreachable,
-            !verification.mayReplace(question, (held.answer, held.source), by: (answer, source))
-        {
-            return
-        }
-        unreachable = HeldAnswer(answer: answer, source: source, at: now)
+        let new = HeldAnswer(answer: answer, source: source, at: now)
+        guard let former = unreachable else { return unreachable = new }
+        let isBetter = verification.mayReplace(question, (former.answer, former.source), by: (answer, source))
+        let worse = isBetter ? former : new
+        passedOver.removeAll { $0.source == worse.source }
+        passedOver.append(worse)
+        if isBetter { unreachable = new }
     }
 
-    mutating func hold(absence answer: Answer, _ source: Source, now: Instant) {
-        absences.append(HeldAnswer(answer: answer, source: source, at: now))
+    /// Returns the held answer that verdicts have proven since it arrived: one with a verified address, else a right
+    /// denial of the family. The answer may have been compared before these verdicts.
+    func proven(_ question: Question, _ verification: Verification, now: Instant) -> HeldAnswer? {
+        guard let unreachable else { return nil }
+        let all = passedOver + [unreachable]
+        return all.first { verification.isVerified(question, $0.answer) }
+            ?? all.first {
+                $0.answer.kind != .records && verification.isAbsent(question, accordingTo: $0.source, now: now)
+            }
     }
 
     /// Marks the source whose answer caused the lookup.

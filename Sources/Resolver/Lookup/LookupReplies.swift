@@ -110,17 +110,8 @@ extension Lookup {
             answer.kind == .noData || answer.kind == .noSuchName,
             !state.verification.isAbsent(question, accordingTo: attempt.source, now: now)
         else { return false }
-        if isJudge(attempt.source) {
-            held.hold(absence: policy.cache.applied(to: answer), attempt.source, now: now)
-        }
         leadsNowhere(attempt, answer, now: now, &state)
         return true
-    }
-
-    /// Returns a held answer without an address whose source is known to be right since a verdict on the other family;
-    /// nil: there is none.
-    private func provenAbsence(_ verification: Verification, now: Instant) -> HeldAnswer? {
-        held.absences.first { verification.isAbsent(question, accordingTo: $0.source, now: now) }
     }
 
     /// Holds an answer without a usable address: all addresses are unreachable or mismatched, or there are none. Makes
@@ -251,21 +242,25 @@ extension Lookup {
         held.hold(unreachable: answer, to: question, .system, state.verification, now: learnedAt)
     }
 
-    /// Marks the source whose answer caused this lookup. Other sources are asked.
+    /// Marks the source whose answer caused this lookup. Other sources are asked, unless the verdict proves a held
+    /// answer.
     ///
     /// - Parameters:
     ///   - forged: the source's answer, if it was removed from the cache. Waiters get it only if no source has a better
     ///     one.
     ///   - route: a route that includes the source if it may be asked.
     func replace(
-        _ source: Source, _ forged: Answer?, on route: Route, _ verification: Verification, now: Instant
+        _ source: Source, _ forged: Answer?, on route: Route, now: Instant, _ state: inout ResolverState
     ) {
         held.replace(
-            source, forged, to: question, mayBeAsked: route.includes(source), verification, now: now)
+            source, forged, to: question, mayBeAsked: route.includes(source), state.verification, now: now)
         // New clients must not get the forged answer either.
-        if forged != nil, verification.isGuarded, case .answeredBySystem = phase {
+        if forged != nil, state.verification.isGuarded, case .answeredBySystem = phase {
             phase = .asking
             system = .failed
+        }
+        if isAsking, held.proven(question, state.verification, now: now)?.source.isProvider == true {
+            conclude(now: now, &state)
         }
     }
 
@@ -372,11 +367,14 @@ extension Lookup {
             return begin(Upstream(provider), until: giveUpAt, now: now, &state)
         }
         if askAgain(now: now, state.ranking) { return }
-        if let absence = provenAbsence(state.verification, now: now) {
-            return finish(with: absence.aged(now: now), from: absence.source, now: now, &state)
-        }
         let substituteReason = substituteReason(state.ranking, now: now)
         let maySystemAnswer = isSystemName || substituteReason != nil
+        if let proven = held.proven(question, state.verification, now: now),
+            proven.source != .system || maySystemAnswer
+        {
+            return finish(
+                with: proven.aged(now: now), from: proven.source, substituteReason: substituteReason, now: now, &state)
+        }
         if let answer = held.unreachable, answer.source != .system || maySystemAnswer {
             return concludeWithoutBetter(answer, substituteReason, now: now, &state)
         }

@@ -134,6 +134,7 @@ import Testing
 
     private static func complaints(about world: ForgeryWorld) -> [String] {
         var complaints: [String] = []
+        // Credibility counts registrable domains, of which both families are one.
         var forged: [Source: Set<Name>] = [:]
         for question in (0..<3).flatMap({
             [Question(ForgeryWorld.name($0), .a), Question(ForgeryWorld.name($0), .aaaa)]
