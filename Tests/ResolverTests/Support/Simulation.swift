@@ -35,7 +35,7 @@ struct Simulation {
     /// - Parameter origin: the begin of the virtual time; it is the same for compared runs.
     init(
         seed: UInt64, probing: Bool = false, changesNetworks: Bool = false, families: Bool = false,
-        order: UpstreamOrder = .providersFirst, origin: Instant
+        order: UpstreamOrder = .providersFirst, lastKnownGood: Duration = .zero, origin: Instant
     ) {
         self.changesNetworks = changesNetworks
         random = SeededRandom(seed: seed)
@@ -44,6 +44,8 @@ struct Simulation {
         policy = Simulation.policy(seed: seed, hasFamilies: families)
         policy.probes.isEnabled = probing
         policy.order = order
+        policy.stale.lastKnownGood = lastKnownGood
+        account.lastKnownGood = lastKnownGood
         account.isSystemFirst = order == .systemFirst
     }
 
@@ -54,8 +56,6 @@ struct Simulation {
     private static func policy(seed: UInt64, hasFamilies: Bool) -> Policy {
         var policy = Policy()
         policy.stale.maxAgeSeconds = 600
-        // The account knows no answers that outlive their TTL; `DeletedZones` tests them.
-        policy.stale.lastKnownGood = .zero
         policy.stale.clientTimeout = .milliseconds([1800, 1800, 500, 0][Int(seed % 4)])
         var rules = (0..<5).compactMap { Name("n\($0).example") }.map { Rule(match: [$0]) }
         rules[0].terms.minTTL = .seconds(Simulation.lowestOfRule)
@@ -143,7 +143,7 @@ struct Simulation {
         let question = try question(name, type)
         switch cache.ask(question, now: now) {
         case .fresh(let hit):
-            try account.given(question, ttlSeconds: hit.ttlSeconds, nil, now: now)
+            try account.given(question, hit.answer, ttlSeconds: hit.ttlSeconds, nil, now: now)
             try probes.check(question, hit.answer)
             if changesNetworks { try networks.check(question, hit.answer) }
             try checkFamily(question, hit.answer)
@@ -333,6 +333,8 @@ struct Simulation {
             first = min(first ?? at, at)
         }
         guard case .success(let answer) = result, answer.kind != .ambiguousEmpty, let first else { return .fails }
+        // A denial of a last known good answer is not believed at once.
+        if policy.stale.lastKnownGood > .zero, answer.kind != .records { return .misleads }
         // An answer may go unused if its addresses are known to be dead or mismatched, or if it has none.
         if policy.probes.isEnabled, SimulatedProbes.leadsNowhere(question.name, answer) { return .misleads }
         return .answers(first)
@@ -407,7 +409,7 @@ struct Simulation {
             try account.require(
                 source != .local && source != .fallback && answer.kind != .ambiguousEmpty,
                 "\(question): not to be stored")
-            try account.given(question, ttlSeconds: answer.ttlSeconds, source, now: now)
+            try account.given(question, answer, ttlSeconds: answer.ttlSeconds, source, now: now)
             account.stored(question, from: source)
             try probes.check(question, answer)
             if changesNetworks { try networks.checkStored(question, answer) }
@@ -415,7 +417,7 @@ struct Simulation {
         case .reply(let waiter, let answer, let source):
             try account.require(answer.kind != .ambiguousEmpty, "an ambiguous answer is handed out")
             let question = try account.replied(waiter, now: now)
-            try account.given(question, ttlSeconds: answer.ttlSeconds, source, now: now)
+            try account.given(question, answer, ttlSeconds: answer.ttlSeconds, source, now: now)
             guard source != .fallback, source != .local else { return }
             try probes.check(question, answer)
             if changesNetworks { try networks.check(question, answer) }
@@ -424,7 +426,8 @@ struct Simulation {
             if changesNetworks { try networks.check(question, expired, cause) }
             let mayBeNegative = question.name == Name("n1.example")
             try account.require(
-                !expired.answer.isNegative || mayBeNegative, "\(question): a negative answer after its time")
+                !expired.answer.isNegative || mayBeNegative || cause == .denied,
+                "\(question): a negative answer after its time")
         case .fail(let waiter, _, _): _ = try account.replied(waiter, now: now)
         case .portal, .doubt: break
         case .withdraw(let question, let source): cache.withdraw(question, isSystems: source == .system)

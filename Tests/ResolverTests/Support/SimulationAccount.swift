@@ -44,6 +44,8 @@ struct SimulationAccount {
         /// Whether its clients have waited before.
         let isStartedAnew: Bool
         let isRefresh: Bool
+        /// Whether a verdict caused it: an answer is given only if it is better than the one with the verdict.
+        let isOfVerdict: Bool
         /// Whether the hosts file now covers its name, so that no upstream is queried any more.
         var isLocalNow = false
         /// Whether a provider was reached and had no answer, or the daemon had no room for a request.
@@ -89,6 +91,8 @@ struct SimulationAccount {
     private var moves = 0
     private var touched: [Question] = []
     var isSystemFirst = false
+    /// Time for which a denied answer is given on at most.
+    var lastKnownGood: Duration = .zero
     /// Whether a lookup gave up its place for another one.
     var hasDisplaced = false
 
@@ -225,7 +229,8 @@ struct SimulationAccount {
             try require(!unreachable.contains(provider), "\(provider) is not reachable")
             try checkAppetite(provider, question, isRefresh: isRefresh, now: now)
         }
-        // A lookup may end and another one begin within one event. A lookup repeats a transient failure.
+        // A lookup may end and another one begin within one event: a verdict on the answer causes it. A lookup repeats
+        // a transient failure.
         let mayBeAskedAgain =
             lookups[question]?.withoutPlace.contains(upstream) == true || lookups[question]?.asked[upstream] == .fails
             || running.values.contains { $0.question == question && $0.upstream == upstream && isLost($0, now) }
@@ -233,7 +238,7 @@ struct SimulationAccount {
         let hasAsked = lookups[question]?.asked[upstream] != nil && !mayBeAskedAgain
         let hasEnded = lookups[question]?.running == 0 && (hasAsked || hasAnswered)
         if hasEnded || lookups[question] == nil {
-            try lookupBegun(question, upstream, hasAnswered: hasAnswered, now: now)
+            try lookupBegun(question, upstream, isOfVerdict: hasVerdict || hasAnswered, now: now)
         }
         let isNew = lookups[question]?.asked.updateValue(fate, forKey: upstream) == nil
         try require(
@@ -273,9 +278,8 @@ struct SimulationAccount {
         try require(isLastResort || recent.count <= 2 * most, "\(recent.count) questions in a second for \(provider)")
     }
 
-    /// - Parameter hasAnswered: a lookup has just answered the question. This one asks other sources, at no budget.
     private mutating func lookupBegun(
-        _ question: Question, _ upstream: Upstream, hasAnswered: Bool, now: Instant
+        _ question: Question, _ upstream: Upstream, isOfVerdict: Bool, now: Instant
     ) throws {
         let isLocal = LocalNames.route(question, .none) != .anywhere
         // Lookups need not query providers with a quota.
@@ -288,8 +292,9 @@ struct SimulationAccount {
         let hasWaited = !isAskedNow && debts.values.contains { $0.question == question }
         lookups[question] = Lookup(
             startedAt: now, slept: slept, candidates: candidates.map(\.id), hasSystem: hasSystem,
-            upstreamChanges: upstreamChanges, isStartedAnew: isMoving || hasWaited, isRefresh: !isAskedNow)
-        guard let provider = upstream.ranked, !isAskedNow, !isMoving, !hasWaited, !hasVerdict, !hasAnswered,
+            upstreamChanges: upstreamChanges, isStartedAnew: isMoving || hasWaited, isRefresh: !isAskedNow,
+            isOfVerdict: isOfVerdict)
+        guard let provider = upstream.ranked, !isAskedNow, !isMoving, !hasWaited, !isOfVerdict,
             let traits = providers.first(where: { $0.id == provider })
         else { return }
         let recent = refreshesOf[upstream, default: []].filter { now - $0 < .seconds(1) } + [now]
@@ -333,12 +338,18 @@ struct SimulationAccount {
         return fetch
     }
 
-    /// Checks the TTL of a reply. An answer without a TTL is only for the clients that ask during its lookup.
+    /// Checks the TTL of a reply. An answer without a TTL is only for the clients that ask during its lookup. A last
+    /// known good answer may be given for `lastKnownGood` longer, and its last TTL begins within that time.
     ///
     /// - Parameter source: the source of the answer; nil: the cache.
-    func given(_ question: Question, ttlSeconds: UInt32, _ source: Source?, now: Instant) throws {
+    func given(_ question: Question, _ answer: Answer, ttlSeconds: UInt32, _ source: Source?, now: Instant) throws {
         guard source != .local, source != .fallback, ttlSeconds > 0 || source == nil else { return }
-        let left = goodUntil[question].map { now.duration(to: $0) } ?? .zero
+        let families = answer.isLastKnownGood ? [question, question.otherFamily ?? question] : [question]
+        let longer = answer.isLastKnownGood ? lastKnownGood + .seconds(Int64(Bounds.lastKnownGoodTTLSeconds)) : .zero
+        let left = families.compactMap { goodUntil[$0] }.max().map { now.duration(to: $0 + longer) } ?? .zero
+        try require(
+            !answer.isLastKnownGood || ttlSeconds <= Bounds.lastKnownGoodTTLSeconds,
+            "\(question): a last known good answer with TTL \(ttlSeconds)")
         // Ages are whole seconds.
         try require(
             .seconds(Int64(ttlSeconds)) < left + .seconds(2), "\(question): TTL \(ttlSeconds) with \(left) left")
@@ -392,7 +403,7 @@ struct SimulationAccount {
         let question = try replied(waiter, now: now)
         let policy = policyOf(question.name)
         // All clients of a lookup get the same expired answer.
-        if let kept, hasStayed, cause != .otherNetwork {
+        if let kept, hasStayed, cause != .otherNetwork, cause != .denied {
             try require(kept.isUsable(policy.limits), "\(question): an expired answer against the policy")
         }
         guard cause != .unresponsive else {
@@ -420,7 +431,8 @@ struct SimulationAccount {
         // Results that arrive during a sleep are not yet handled.
         guard lookup.slept == slept else { return question }
         let end = min(now, lookup.startedAt + patience)
-        for (upstream, fate) in lookup.asked where !lookup.asked.values.contains(.misleads) {
+        let isCompared = lookup.isOfVerdict || lookup.asked.values.contains(.misleads)
+        for (upstream, fate) in lookup.asked where !isCompared {
             // The gate may have closed after the system resolver was asked.
             guard case .answers(let at) = fate, upstream != .system else { continue }
             // Deadlines come before results of the same instant.
