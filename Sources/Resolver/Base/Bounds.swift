@@ -372,9 +372,9 @@ package enum Bounds {
     static let maxProbes = 64
     static let reservedProbes = 8
     static let maxWaitingProbes = 512
-    /// Waiting probes of one registrable domain, and of one /24 or /56: neither a domain's many names nor one address
-    /// given for many names may keep others from a verdict. A /24 takes a minute to probe as many; a name without room
-    /// waits `probePause`.
+    /// Waiting probes of one registrable domain, and first probes of addresses in one /24 or /56: neither a domain's
+    /// many names nor one address given for many names may keep others from a verdict. A name without room waits
+    /// `probePause`; in a /24, as many probes take 64 s.
     static let maxWaitingProbesOfGroup = 64
     static let probesPerSecond = 20
     /// Limits per /24 or /56, which belongs to one operator, so that the daemon is not taken for a scanner.

@@ -143,7 +143,7 @@ struct ProbePlanTests {
             let now = start + .milliseconds(100 * tick)
             for number in 0..<5 {
                 let name = Name("www.flood\(tick)-\(number).example") ?? .root
-                plan.add(ProbeTarget(name, forged, port: 443), isRequested: false, now: now)
+                plan.add(ProbeTarget(name, forged, port: 443), isRequested: false, isFirst: true, now: now)
             }
             let other = otherTarget(tick * 100)
             if plan.add(other, isRequested: false, now: now) { asked[other] = now }

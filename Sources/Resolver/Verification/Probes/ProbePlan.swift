@@ -53,18 +53,22 @@ struct ProbePlan {
 
     /// Adds a probe. A target that already waits or runs is not added again; an explicit request moves it to the front.
     ///
-    /// - Parameter notBefore: earliest start of a probe that was not explicitly requested; nil: spread by
-    ///   `Bounds.probeJitter`.
+    /// - Parameters:
+    ///   - isFirst: the address has not been probed for the name. Only such probes are bounded by the address's prefix,
+    ///     as a source may give one address for any number of names.
+    ///   - notBefore: earliest start of a probe that was not explicitly requested; nil: spread by `Bounds.probeJitter`.
     /// - Returns: false if there is no room, in total, for the name's registrable domain or for the address's prefix.
     @discardableResult
-    mutating func add(_ target: ProbeTarget, isRequested: Bool, notBefore: Instant? = nil, now: Instant) -> Bool {
+    mutating func add(
+        _ target: ProbeTarget, isRequested: Bool, isFirst: Bool = false, notBefore: Instant? = nil, now: Instant
+    ) -> Bool {
         let (domain, prefix) = (target.name.registrableDomain, AggregatePrefix(of: target.address))
         if known.contains(target) {
             guard isRequested, let index = waiting.firstIndex(where: { $0.target == target && !$0.isRequested }) else {
                 return true
             }
             waiting.remove(at: index)
-        } else if !isRequested, !hasRoom(domain, prefix) {
+        } else if !isRequested, !hasRoom(domain, isFirst ? prefix : nil) {
             overflows += 1
             return false
         } else if waiting.count >= Bounds.maxWaitingProbes {
@@ -82,11 +86,12 @@ struct ProbePlan {
         return true
     }
 
-    /// Returns whether neither the domain nor the prefix has its share of the waiting probes.
-    private func hasRoom(_ domain: Name, _ prefix: AggregatePrefix) -> Bool {
+    /// Returns whether neither the domain nor the prefix, if it is bounded, has its share of the waiting probes.
+    private func hasRoom(_ domain: Name, _ prefix: AggregatePrefix?) -> Bool {
         waiting.count < Bounds.maxWaitingProbesOfGroup
             || waiting.count { $0.domain == domain } < Bounds.maxWaitingProbesOfGroup
-                && waiting.count { $0.prefix == prefix } < Bounds.maxWaitingProbesOfGroup
+                && (prefix.map { prefix in waiting.count { $0.prefix == prefix } } ?? 0)
+                    < Bounds.maxWaitingProbesOfGroup
     }
 
     /// Removes the waiting probes of a name.

@@ -62,7 +62,10 @@ extension Verification {
                 // a mismatched address: clients have the answer already.
                 let isUrgent =
                     check.probedAt == nil && (name.terms.order == .systemFirst || name.hasMismatched)
-                guard !plan.add(target, isRequested: false, notBefore: isUrgent ? now : nil, now: now) else { continue }
+                let isAdded = plan.add(
+                    target, isRequested: false, isFirst: check.probedAt == nil, notBefore: isUrgent ? now : nil,
+                    now: now)
+                guard !isAdded else { continue }
                 known.change(number) { $0.putOff(target, until: now + Bounds.probePause) }
             }
         }
