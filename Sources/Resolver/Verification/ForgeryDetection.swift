@@ -45,7 +45,9 @@ extension NameVerification {
     mutating func takeTruths(now: Instant) -> [(source: Source, distance: AddressDistance?)] {
         var sources: [(Source, AddressDistance?)] = []
         for index in answers.indices
-        where answers[index].isJudged && !answers[index].isProven && !answers[index].isLate(now) {
+        where answers[index].isJudged && !answers[index].isFormer && !answers[index].isProven
+            && !answers[index].isLate(now)
+        {
             let verdicts = answers[index].addresses.compactMap(known).map {
                 (verdict: $0.judgement.verdict, address: $0.address)
             }
@@ -69,8 +71,8 @@ extension NameVerification {
     mutating func takeExpired(now: Instant) -> [Source] {
         var sources: [Source] = []
         for index in answers.indices
-        where answers[index].isJudged && !answers[index].isFinal && !answers[index].isProven
-            && !answers[index].isLate(now)
+        where answers[index].isJudged && !answers[index].isFinal && !answers[index].isFormer
+            && !answers[index].isProven && !answers[index].isLate(now)
         {
             let statement = answers[index]
             let probed = statement.addresses.filter { terms.allows($0) }

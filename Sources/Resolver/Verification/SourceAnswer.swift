@@ -24,6 +24,8 @@ package struct SourceAnswer: Equatable, Sendable {
     let isFinal: Bool
     /// The answer was counted as true by `takeTruths`, or as expired by `takeExpired`.
     var isProven = false
+    /// The source has given another answer since. This one is kept because it may become evidence.
+    var isFormer = false
     /// What makes the answer no ordinary one; nil for most.
     private let special: Special?
 

@@ -4,14 +4,32 @@
 import DNSWire
 
 extension NameVerification {
-    /// Records an answer in place of the source's former answer to the question, and of its failure.
+    /// Records an answer in place of the source's former answer to the question, and of its failure. A former answer
+    /// that may still become evidence stays beside it.
     mutating func record(_ answer: consuming SourceAnswer) {
         touchedAt = answer.answeredAt
         let (question, source) = (answer.question, answer.source)
-        if let former = answers.index(of: question, from: source) { answers.remove(at: former) }
+        if let last = answers.index(of: question, from: source) {
+            let isRepeated = answer.isJudged && answers[last].addresses == answer.addresses
+            if !isRepeated, awaitsJudgement(answers[last], touchedAt) {
+                keepFormer(last)
+            } else {
+                answers.remove(at: last)
+            }
+        }
         if !failures.isEmpty { failures.removeAll { $0.source == source && $0.question == question } }
         answers.appendToShort(answer)
         if answers.count > Bounds.maxAnswersPerName { answers.remove(at: leastNeededAnswer(touchedAt)) }
+    }
+
+    /// Keeps an answer that another one follows: of the source's former answers to the question, the oldest that may
+    /// become evidence.
+    private mutating func keepFormer(_ place: Int) {
+        let (question, source) = (answers[place].question, answers[place].source)
+        answers[place].isFormer = true
+        let formers = answers.indices.filter { answers[$0].isFormer && answers[$0].isAnswer(question, from: source) }
+        let kept = formers.first { awaitsJudgement(answers[$0], touchedAt) }
+        for former in formers.reversed() where former != kept { answers.remove(at: former) }
     }
 
     /// Returns the answer to forget: the oldest that has its verdicts, else the oldest.
@@ -28,11 +46,6 @@ extension NameVerification {
                 return verdict == .unprobed && terms.allows(address)
                     || verdict.isMismatched && !isReported(address, answer.source)
             }
-    }
-
-    /// Returns whether the source's last answer to the question may still become evidence.
-    func awaitsJudgement(_ question: Question, from source: Source, _ now: Instant) -> Bool {
-        answers.contains { $0.isAnswer(question, from: source) && awaitsJudgement($0, now) }
     }
 
     /// Records a failure. The source's next answer to the question removes it.
@@ -53,9 +66,9 @@ extension NameVerification {
 extension [SourceAnswer] {
     var haveAddresses: Bool { indices.contains { !self[$0].addresses.isEmpty } }
 
-    /// Returns the place of the source's answer.
+    /// Returns the place of the source's last answer.
     func index(of question: Question, from source: Source) -> Int? {
-        indices.first { self[$0].source == source && self[$0].question == question }
+        indices.first { !self[$0].isFormer && self[$0].source == source && self[$0].question == question }
     }
 }
 
@@ -74,9 +87,6 @@ extension Verification {
     ) -> Bool {
         let number = known.enter(question, now: now)
         let isFinal = filters.makeFinal(answer, from: source)
-        // An answer during a network change is not judged. It replaces none that is still to be judged: the network may
-        // turn out not to have changed.
-        guard isStable || !known.names[number].awaitsJudgement(question, from: source, now) else { return isFinal }
         known.change(number) { name in
             name.record(
                 SourceAnswer(
@@ -106,7 +116,7 @@ extension Verification {
 
     /// Returns the sources' last answers to the question, the latest last.
     func answers(to question: Question) -> [SourceAnswer] {
-        known[question]?.answers.filter { $0.question == question } ?? []
+        known[question]?.answers.filter { $0.question == question && !$0.isFormer } ?? []
     }
 
     /// Returns how the sources failed on the question since their last answers.
