@@ -26,7 +26,8 @@ final class HeldAnswer {
 struct HeldAnswers {
     /// The first empty answer that proves nothing.
     private(set) var ambiguousEmpty: HeldAnswer?
-    /// The best answer without a usable address: all are unreachable or mismatched.
+    /// The best answer that no verdict proves: with unreachable or mismatched addresses, unverified against another
+    /// source's, or without an address.
     private(set) var unreachable: HeldAnswer?
     /// The answers that were worse than `unreachable` when they were compared, at most one of each source.
     private var passedOver: [HeldAnswer] = []
@@ -52,6 +53,8 @@ struct HeldAnswers {
     var isEmpty: Bool { ambiguousEmpty == nil && unreachable == nil && denial == nil }
     /// Two sources deny the last known good answer.
     var isDenialConfirmed: Bool { deniers.count > 1 }
+    /// The answers that were compared, `unreachable` last.
+    var compared: [HeldAnswer] { passedOver + [unreachable].compactMap { $0 } }
     /// Another answer may be better than the upstreams'.
     var hasRival: Bool { unreachable != nil || replacedSource != nil }
 
@@ -59,7 +62,7 @@ struct HeldAnswers {
         ambiguousEmpty = ambiguousEmpty ?? HeldAnswer(answer: answer, source: source, at: now)
     }
 
-    /// Holds an answer without a usable address. The better of two is given if no verdict proves the other one.
+    /// Holds an answer that no verdict proves. The better of two is given if no later verdict proves the other one.
     mutating func hold(
         unreachable answer: Answer, to question: Question, _ source: Source, _ verification: Verification, now: Instant
     ) {
@@ -70,17 +73,6 @@ struct HeldAnswers {
         passedOver.removeAll { $0.source == worse.source }
         passedOver.append(worse)
         if isBetter { unreachable = new }
-    }
-
-    /// Returns the held answer that verdicts have proven since it arrived: one with a verified address, else a right
-    /// denial of the family. The answer may have been compared before these verdicts.
-    func proven(_ question: Question, _ verification: Verification, now: Instant) -> HeldAnswer? {
-        guard let unreachable else { return nil }
-        let all = passedOver + [unreachable]
-        return all.first { verification.isVerified(question, $0.answer) }
-            ?? all.first {
-                $0.answer.kind != .records && verification.isAbsent(question, accordingTo: $0.source, now: now)
-            }
     }
 
     /// Marks the source whose answer caused the lookup.

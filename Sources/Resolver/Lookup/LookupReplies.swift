@@ -108,7 +108,7 @@ extension Lookup {
     ) -> Bool {
         guard held.unreachable != nil || held.excludedSource != nil,
             answer.kind == .noData || answer.kind == .noSuchName,
-            !state.verification.isAbsent(question, accordingTo: attempt.source, now: now)
+            !state.verification.isAbsent(question, against: held.compared, now: now)
         else { return false }
         leadsNowhere(attempt, answer, now: now, &state)
         return true
@@ -126,11 +126,14 @@ extension Lookup {
             state.answered(attempt, by: provider, now: now)
             failures.ended(provider, .disproved)
             providers.makeNextDue(now)
-            if isAsking, case .answered(let held, _) = system,
-                held.kind != .records
-                    || !state.verification.mayReplace(question, (answer, attempt.source), by: (held, .system))
+            if isAsking, case .answered(let systems, let learnedAt) = system,
+                systems.kind != .records
+                    || !state.verification.mayReplace(question, (answer, attempt.source), by: (systems, .system))
             {
                 system = .failed
+                held.hold(unreachable: systems, to: question, .system, state.verification, now: learnedAt)
+                state.verification.heard(
+                    question, systems, from: .system, policy.probes, isDoubted: true, now: now)
             }
         case nil:
             answer = answer.withTTL(to: Bounds.systemSubstituteTTLSeconds)
@@ -259,9 +262,26 @@ extension Lookup {
             phase = .asking
             system = .failed
         }
-        if isAsking, held.proven(question, state.verification, now: now)?.source.isProvider == true {
-            conclude(now: now, &state)
-        }
+        let isProven =
+            heldVerified(state.verification, mayBeSystems: false) != nil
+            || heldAbsence(state.verification, now: now) != nil
+        if isAsking, isProven { conclude(now: now, &state) }
+    }
+
+    /// Returns a held answer of which an address was verified since it arrived.
+    private func heldVerified(_ verification: Verification, mayBeSystems: Bool) -> HeldAnswer? {
+        held.unreachable == nil
+            ? nil
+            : held.compared.first {
+                ($0.source != .system || mayBeSystems) && verification.isVerified(question, $0.answer)
+            }
+    }
+
+    /// Returns a held answer without an address that others, or verdicts since it arrived, have shown to be right.
+    private func heldAbsence(_ verification: Verification, now: Instant) -> HeldAnswer? {
+        let compared = held.compared
+        let denial = compared.first { $0.answer.kind != .records && isJudge($0.source) }
+        return denial.flatMap { verification.isAbsent(question, against: compared, now: now) ? $0 : nil }
     }
 
     // MARK: ranks
@@ -357,6 +377,11 @@ extension Lookup {
 
     /// Ends the lookup when no further reply can arrive in time.
     func conclude(now: Instant, _ state: inout ResolverState) {
+        let substituteReason = substituteReason(state.ranking, now: now)
+        let maySystemAnswer = isSystemName || substituteReason != nil
+        if let held = heldVerified(state.verification, mayBeSystems: maySystemAnswer) {
+            return finish(with: held, substituteReason, now: now, &state)
+        }
         let unheard = providerToConfirm(state.ranking, now: now)
         if unheard == nil, givesLastKnownGood(now: now, &state) { return }
         if let provider = unheard ?? providerToRepeat(state.ranking, now: now) {
@@ -367,13 +392,8 @@ extension Lookup {
             return begin(Upstream(provider), until: giveUpAt, now: now, &state)
         }
         if askAgain(now: now, state.ranking) { return }
-        let substituteReason = substituteReason(state.ranking, now: now)
-        let maySystemAnswer = isSystemName || substituteReason != nil
-        if let proven = held.proven(question, state.verification, now: now),
-            proven.source != .system || maySystemAnswer
-        {
-            return finish(
-                with: proven.aged(now: now), from: proven.source, substituteReason: substituteReason, now: now, &state)
+        if let held = heldAbsence(state.verification, now: now) {
+            return finish(with: held, substituteReason, now: now, &state)
         }
         if let answer = held.unreachable, answer.source != .system || maySystemAnswer {
             return concludeWithoutBetter(answer, substituteReason, now: now, &state)
@@ -398,6 +418,13 @@ extension Lookup {
                 now: now, &state)
         }
         fail(now: now, &state)
+    }
+
+    private func finish(
+        with held: HeldAnswer, _ substituteReason: SubstituteReason?, now: Instant, _ state: inout ResolverState
+    ) {
+        finish(
+            with: held.aged(now: now), from: held.source, substituteReason: substituteReason, now: now, &state)
     }
 
     /// Returns the only provider that can be asked, if its request timed out while no other was in flight, and the

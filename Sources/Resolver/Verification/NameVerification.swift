@@ -100,14 +100,18 @@ struct NameVerification {
         statements.contains { $0.source != source && !$0.isLate(now) && $0.addresses.contains(address) }
     }
 
-    /// Returns whether a source that gave the address recently replied that the name has none of this family.
-    func isAbsent(_ family: RecordType, accordingToSourceOf address: Address, now: Instant) -> Bool {
-        statements.contains { denial in
-            denial.question.type == family && denial.addresses.isEmpty && !denial.isLate(now)
-                && statements.contains {
-                    $0.source == denial.source && !$0.isLate(now) && $0.addresses.contains(address)
+    /// Returns whether the name has no address of this family: two providers recently said so, or the source of a
+    /// verified address of the other family.
+    func isAbsent(_ family: RecordType, now: Instant) -> Bool {
+        let recent = statements.filter { !$0.isLate(now) }
+        let deniers = recent.filter { $0.question.type == family && $0.addresses.isEmpty }
+        return deniers.count { $0.source.isProvider && $0.kind != .ambiguousEmpty } > 1
+            || deniers.contains { denial in
+                recent.contains { statement in
+                    statement.source == denial.source && statement.question.type != family
+                        && statement.addresses.contains { judgement(of: $0).verdict == .verified }
                 }
-        }
+            }
     }
 
     /// Returns whether a source recently gave a better answer.

@@ -315,16 +315,17 @@ struct Verification {
         return answer.addresses.contains { name.judgement(of: $0).verdict == .verified }
     }
 
-    /// Returns whether the source is right to deny that the name has an address of this family: the cached answer has
-    /// only mismatched ones, and the source gave a verified address of the other family.
-    func isAbsent(_ question: Question, accordingTo source: Source, now: Instant) -> Bool {
+    /// Returns whether those are right who deny that the name has an address of this family: all addresses against them
+    /// are mismatched.
+    ///
+    /// - Parameter held: the answers that a lookup holds. They count besides the cached one.
+    func isAbsent(_ question: Question, against held: [HeldAnswer], now: Instant) -> Bool {
         guard question.type.isAddress, let name = known[question], name.wasVerified,
-            let kept = keptAnswer(question), isForged(question, kept.answer)
+            name.isAbsent(question.type, now: now)
         else { return false }
-        return name.statements.contains { statement in
-            statement.source == source && statement.question.type != question.type && !statement.isLate(now)
-                && statement.addresses.contains { name.judgement(of: $0).verdict == .verified }
-        }
+        let others = (held.map(\.answer) + [keptAnswer(question)?.answer].compactMap { $0 })
+            .filter { $0.kind == .records }
+        return !others.isEmpty && others.allSatisfy { isForged(question, $0) }
     }
 
     /// Returns whether the answer has an address of the requested type that no probe found dead or mismatched. A local
@@ -549,7 +550,7 @@ struct Verification {
                 guard let family = kept.answer.addresses.first?.recordType else { return false }
                 return family == target.address.recordType
                     ? name.isGiven(target.address, excluding: kept.source, now: now)
-                    : name.isAbsent(family, accordingToSourceOf: target.address, now: now)
+                    : name.isAbsent(family, now: now)
             }
         }
         if result.verdict.isMismatched { askAgain(target, number, now: now) }
