@@ -219,7 +219,13 @@ struct Verification {
         tally.done += 1
         tally.verdicts[result.verdict, default: 0] += 1
         guard let target = plan.ended(id) else { return }
-        learn(target, isStable ? result : ProbeResult(.unprobed, detail: "the network is changing"), now: now)
+        if isStable {
+            learn(target, result, now: now)
+        } else {
+            learn(target, ProbeResult(.unprobed, detail: "the network is changing"), now: now)
+            // The network may turn out not to have changed.
+            plan.add(target, isRequested: false, now: now)
+        }
         begin(now: now)
     }
 

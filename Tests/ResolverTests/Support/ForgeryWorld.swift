@@ -17,6 +17,8 @@ struct ForgeryWorld {
         let question: Question
         let at: Instant
         let isForged: Bool
+        /// The network seemed to change.
+        let isDuringChange: Bool
     }
 
     /// What happens to the resolver beside the questions.
@@ -46,6 +48,7 @@ struct ForgeryWorld {
     /// When a verdict first showed that an address of the question's type is mismatched.
     private(set) var mismatchedAt: [Question: Instant] = [:]
     private(set) var now = Instant.testStart
+    private var isChanging = false
     private var random: SeededRandom
     private var cache = ScenarioCache()
     private var coming: [(at: Instant, what: Coming)] = []
@@ -87,6 +90,7 @@ struct ForgeryWorld {
         case .networkSeemsToChange:
             for news in [NetworkEvent.changing, .unchanged] {
                 cache.heard(news)
+                isChanging = news == .changing
                 handle(.network(news))
                 pass(.milliseconds(50))
             }
@@ -175,7 +179,8 @@ struct ForgeryWorld {
     }
 
     private mutating func given(_ addresses: [Address], to question: Question) {
-        replies.append(Reply(question: question, at: now, isForged: addresses.contains(where: Self.isForged)))
+        let isForged = addresses.contains(where: Self.isForged)
+        replies.append(Reply(question: question, at: now, isForged: isForged, isDuringChange: isChanging))
     }
 
     // MARK: answers
