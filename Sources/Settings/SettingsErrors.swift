@@ -254,6 +254,7 @@ struct SettingsErrors {
         if let least = rule.terms.minTTL, let most = rule.terms.maxTTL { judgeTTLs(least, most, in: "rule", element) }
         judgeRepeated(rule.terms.probePorts ?? [], "rule.probe-ports", element.member("probe-ports"))
         if rule.terms.connect != nil { judgeConnect(rule, element) }
+        if rule.terms.preferAddresses != nil { judgePreferred(rule, element) }
         note(rule.answerContradictions, in: element)
         judgeRepeated(rule.match, "rule.match", element.member("match"))
         judgeRepeated(rule.matchFiles, "rule.match-file", element.member("match-file"))
@@ -280,6 +281,16 @@ struct SettingsErrors {
             note(
                 element.member("connect") ?? element,
                 "rule.connect: found with \(other); allowed: without, as it takes the place of TLS probes")
+        }
+    }
+
+    /// Checks the keys of preferred addresses, which need a certificate for the name.
+    private mutating func judgePreferred(_ rule: Settings.Rule, _ element: TOMLNode) {
+        let others = [("probe = false", rule.terms.probe == false), ("connect", rule.terms.connect != nil)]
+        for (other, isSet) in others where isSet {
+            note(
+                element.member("prefer-addresses") ?? element,
+                "rule.prefer-addresses: found with \(other); allowed: without, as only verified addresses are given")
         }
     }
 

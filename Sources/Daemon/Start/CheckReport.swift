@@ -29,6 +29,11 @@ struct CheckReport {
         warnings += CheckReport.filterWarnings(asked, settings.systemResolver).map {
             "\(file): warning: \($0)"
         }
+        if !settings.probe.enabled, settings.rules.contains(where: { $0.terms.preferAddresses != nil }) {
+            warnings.append(
+                "\(file): warning: rule.prefer-addresses has no effect with probe.enabled = false, as only verified "
+                    + "addresses are given")
+        }
         let served = accounts.filter { account in asked.contains { $0.name == account.settings.name } }
         let filters = served.filter(\.settings.filters)
         for family in [RecordType.a, .aaaa]

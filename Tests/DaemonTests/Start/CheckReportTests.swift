@@ -75,6 +75,26 @@ struct CheckReportTests {
         #expect(try warnings("") == [])
     }
 
+    @Test("preferred addresses that are never verified are warned of")
+    func preferredWithoutProbes() throws {
+        func warnings(_ isEnabled: Bool) throws -> [String] {
+            let text = """
+                [probe]
+                enabled = \(isEnabled)
+                [[rule]]
+                match = ["edge.example"]
+                prefer-addresses = ["203.0.113.0/24"]
+                """
+            return CheckReport(try Settings.parse(bytes: Array(text.utf8), file: "f"), file: "f").warnings
+        }
+        #expect(try warnings(true).filter { $0.contains("prefer-addresses") } == [])
+        #expect(
+            try warnings(false).filter { $0.contains("prefer-addresses") } == [
+                "f: warning: rule.prefer-addresses has no effect with probe.enabled = false, as only verified "
+                    + "addresses are given"
+            ])
+    }
+
     @Test("ways around a provider that blocks names are warned of")
     func waysAroundFilters() throws {
         func warnings(_ text: String) throws -> [String] {

@@ -249,6 +249,13 @@ let wrongRules: [Case] = [
         "f:3:11: rule.connect: found with probe = false; allowed: without, as it takes the place of TLS probes",
         "f:3:11: rule.connect: found with probe-ports; allowed: without, as it takes the place of TLS probes"),
     Case(
+        "[[rule]]\nmatch = [\".\"]\nconnect = 8080\nprefer-addresses = [\"203.0.113.0/24\"]",
+        "f:4:20: rule.prefer-addresses: found with connect; allowed: without, as only verified addresses are given"),
+    Case(
+        "[[rule]]\nmatch = [\".\"]\nprobe = false\nprefer-addresses = [\"203.0.113.0/24\"]",
+        "f:4:20: rule.prefer-addresses: found with probe = false; allowed: without, as only verified addresses are "
+            + "given"),
+    Case(
         "[[rule]]\nmatch = [\".\"]\nprobe-port = [443]",
         """
         f:3:1: unknown key "probe-port" in [[rule]]; did you mean "probe-ports"? allowed: match, match-file, \
