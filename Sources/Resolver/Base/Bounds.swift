@@ -245,8 +245,8 @@ package enum Bounds {
     static let preferredVerdictLife: Duration = .seconds(7200)
     /// Questions per name: four types for four client subnets.
     static let maxQuestionsPerName = 16
-    /// Answers of sources per name, and failures: more than there may be upstreams, so that only those of removed
-    /// upstreams and of other questions are forgotten.
+    /// Answers of sources per name, and failures: more than there may be upstreams and former answers, so that only
+    /// those of removed upstreams and of other questions are forgotten.
     static let maxAnswersPerName = 64
     /// Size limits of an answer held for rearrangement. Few answers are larger.
     static let maxHeldAddresses = 32
@@ -374,8 +374,11 @@ package enum Bounds {
     static let maxWaitingProbes = 512
     /// Waiting probes of one registrable domain, and first probes of addresses in one /24 or /56: neither a domain's
     /// many names nor one address given for many names may keep others from a verdict. A name without room waits
-    /// `probePause`; in a /24, as many probes take 64 s.
+    /// `probePause`; 64 probes in one /24 take 64 s.
     static let maxWaitingProbesOfGroup = 64
+    /// Waiting probes of one /24 or /56, later ones of an address included: room for 300 doubts (`doubtedProbeWithin`),
+    /// and for other names.
+    static let maxWaitingProbesOfPrefix = 384
     static let probesPerSecond = 20
     /// Limits per /24 or /56, which belongs to one operator, so that the daemon is not taken for a scanner.
     static let maxProbesPerPrefix = 2

@@ -28,8 +28,8 @@ struct HeldAnswers {
     private(set) var ambiguousEmpty: HeldAnswer?
     /// The best answer that no verdict proves: with unreachable or mismatched addresses, unverified against another
     /// source's, or without an address.
-    private(set) var unreachable: HeldAnswer?
-    /// The answers that were worse than `unreachable` when they were compared, at most one of each source.
+    private(set) var best: HeldAnswer?
+    /// The answers that were worse than `best` when they were compared, at most one of each source.
     private var passedOver: [HeldAnswer] = []
     /// The source whose answer this lookup should replace.
     private(set) var replacedSource: Source?
@@ -50,29 +50,31 @@ struct HeldAnswers {
 
     init(hasGoodAnswer: Bool) { self.hasGoodAnswer = hasGoodAnswer }
 
-    var isEmpty: Bool { ambiguousEmpty == nil && unreachable == nil && denial == nil }
+    var isEmpty: Bool { ambiguousEmpty == nil && best == nil && denial == nil }
     /// Two sources deny the last known good answer.
     var isDenialConfirmed: Bool { deniers.count > 1 }
-    /// The answers that were compared, `unreachable` last.
-    var compared: [HeldAnswer] { passedOver + [unreachable].compactMap { $0 } }
+    /// The answers that were compared, the best last.
+    var compared: [HeldAnswer] { passedOver + [best].compactMap { $0 } }
+    /// The answers without an address.
+    var denials: [HeldAnswer] { [denial].compactMap { $0 } + compared.filter { $0.answer.kind != .records } }
     /// Another answer may be better than the upstreams'.
-    var hasRival: Bool { unreachable != nil || replacedSource != nil }
+    var hasRival: Bool { best != nil || replacedSource != nil }
 
     mutating func hold(ambiguousEmpty answer: Answer, _ source: Source, now: Instant) {
         ambiguousEmpty = ambiguousEmpty ?? HeldAnswer(answer: answer, source: source, at: now)
     }
 
-    /// Holds an answer that no verdict proves. The better of two is given if no later verdict proves the other one.
-    mutating func hold(
-        unreachable answer: Answer, to question: Question, _ source: Source, _ verification: Verification, now: Instant
+    /// Holds an answer that no verdict proves. The better of two is given, unless a later verdict proves the other one.
+    mutating func compare(
+        _ answer: Answer, to question: Question, _ source: Source, _ verification: Verification, now: Instant
     ) {
         let new = HeldAnswer(answer: answer, source: source, at: now)
-        guard let former = unreachable else { return unreachable = new }
+        guard let former = best else { return best = new }
         let isBetter = verification.mayReplace(question, (former.answer, former.source), by: (answer, source))
         let worse = isBetter ? former : new
         passedOver.removeAll { $0.source == worse.source }
         passedOver.append(worse)
-        if isBetter { unreachable = new }
+        if isBetter { best = new }
     }
 
     /// Marks the source whose answer caused the lookup.
@@ -87,7 +89,7 @@ struct HeldAnswers {
     ) {
         replacedSource = source
         if let forged {
-            hold(unreachable: forged, to: question, source, verification, now: now)
+            compare(forged, to: question, source, verification, now: now)
             hasGoodAnswer = false
             excludedSource = nil
         } else if mayBeAsked {
@@ -115,7 +117,7 @@ struct HeldAnswers {
         by answer: Answer, to question: Question, _ source: Source, _ verification: Verification
     ) -> Bool {
         let kept = replacedSource == nil ? nil : verification.keptAnswer(question)
-        guard let doubted = unreachable.map({ ($0.answer, $0.source) }) ?? kept, doubted.1 != source else {
+        guard let doubted = best.map({ ($0.answer, $0.source) }) ?? kept, doubted.1 != source else {
             return true
         }
         return verification.mayReplace(question, doubted, by: (answer, source))

@@ -106,9 +106,9 @@ extension Lookup {
     private func holdsAbsence(
         _ attempt: Attempt, _ answer: Answer, now: Instant, _ state: inout ResolverState
     ) -> Bool {
-        guard held.unreachable != nil || held.excludedSource != nil,
+        guard held.best != nil || held.excludedSource != nil,
             answer.kind == .noData || answer.kind == .noSuchName,
-            !state.verification.isAbsent(question, against: held.compared, now: now)
+            !state.verification.isDenialRight(question, against: heldOfJudges, now: now)
         else { return false }
         leadsNowhere(attempt, answer, now: now, &state)
         return true
@@ -131,7 +131,7 @@ extension Lookup {
                     || !state.verification.mayReplace(question, (answer, attempt.source), by: (systems, .system))
             {
                 system = .failed
-                held.hold(unreachable: systems, to: question, .system, state.verification, now: learnedAt)
+                held.compare(systems, to: question, .system, state.verification, now: learnedAt)
                 state.verification.heard(
                     question, systems, from: .system, policy.probes, isDoubted: true, now: now)
             }
@@ -139,7 +139,7 @@ extension Lookup {
             answer = answer.withTTL(to: Bounds.systemSubstituteTTLSeconds)
             systemFailed(now: now)
         }
-        held.hold(unreachable: answer, to: question, attempt.source, state.verification, now: now)
+        held.compare(answer, to: question, attempt.source, state.verification, now: now)
     }
 
     /// Handles an error reply about the name: the upstream works, and the next provider is asked.
@@ -242,7 +242,7 @@ extension Lookup {
     func dropForged(_ state: inout ResolverState) {
         guard case .answered(let answer, let learnedAt) = system, state.isWithheld(question, answer) else { return }
         system = .failed
-        held.hold(unreachable: answer, to: question, .system, state.verification, now: learnedAt)
+        held.compare(answer, to: question, .system, state.verification, now: learnedAt)
     }
 
     /// Marks the source whose answer caused this lookup. Other sources are asked, unless the verdict proves a held
@@ -263,26 +263,27 @@ extension Lookup {
             system = .failed
         }
         let isProven =
-            heldVerified(state.verification, mayBeSystems: false) != nil
-            || heldAbsence(state.verification, now: now) != nil
+            heldVerified(state.verification, mayBeSystems: isSystemName) != nil
+            || heldDenial(state.verification, now: now) != nil
         if isAsking, isProven { conclude(now: now, &state) }
     }
 
     /// Returns a held answer of which an address was verified since it arrived.
     private func heldVerified(_ verification: Verification, mayBeSystems: Bool) -> HeldAnswer? {
-        held.unreachable == nil
+        held.best == nil
             ? nil
             : held.compared.first {
                 ($0.source != .system || mayBeSystems) && verification.isVerified(question, $0.answer)
             }
     }
 
-    /// Returns a held answer without an address that others, or verdicts since it arrived, have shown to be right.
-    private func heldAbsence(_ verification: Verification, now: Instant) -> HeldAnswer? {
-        let compared = held.compared
-        let denial = compared.first { $0.answer.kind != .records && isJudge($0.source) }
-        return denial.flatMap { verification.isAbsent(question, against: compared, now: now) ? $0 : nil }
+    /// Returns a held answer without an address that another provider, or a verdict since then, shows to be right.
+    private func heldDenial(_ verification: Verification, now: Instant) -> HeldAnswer? {
+        guard let denial = held.denials.first(where: { isJudge($0.source) }) else { return nil }
+        return verification.isDenialRight(question, against: heldOfJudges, now: now) ? denial : nil
     }
+
+    private var heldOfJudges: [Answer] { held.compared.filter { isJudge($0.source) }.map(\.answer) }
 
     // MARK: ranks
 
@@ -377,10 +378,8 @@ extension Lookup {
 
     /// Ends the lookup when no further reply can arrive in time.
     func conclude(now: Instant, _ state: inout ResolverState) {
-        let substituteReason = substituteReason(state.ranking, now: now)
-        let maySystemAnswer = isSystemName || substituteReason != nil
-        if let held = heldVerified(state.verification, mayBeSystems: maySystemAnswer) {
-            return finish(with: held, substituteReason, now: now, &state)
+        if let held = heldVerified(state.verification, mayBeSystems: isSystemName) {
+            return finish(with: held, nil, now: now, &state)
         }
         let unheard = providerToConfirm(state.ranking, now: now)
         if unheard == nil, givesLastKnownGood(now: now, &state) { return }
@@ -392,10 +391,14 @@ extension Lookup {
             return begin(Upstream(provider), until: giveUpAt, now: now, &state)
         }
         if askAgain(now: now, state.ranking) { return }
-        if let held = heldAbsence(state.verification, now: now) {
+        let substituteReason = substituteReason(state.ranking, now: now)
+        let maySystemAnswer = isSystemName || substituteReason != nil
+        if let held = heldVerified(state.verification, mayBeSystems: maySystemAnswer)
+            ?? heldDenial(state.verification, now: now)
+        {
             return finish(with: held, substituteReason, now: now, &state)
         }
-        if let answer = held.unreachable, answer.source != .system || maySystemAnswer {
+        if let answer = held.compared.last(where: { $0.source != .system || maySystemAnswer }) {
             return concludeWithoutBetter(answer, substituteReason, now: now, &state)
         }
         if let denial = held.denial {

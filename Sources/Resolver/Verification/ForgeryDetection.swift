@@ -30,7 +30,7 @@ extension NameVerification {
                 let isFound = found.contains {
                     $0.mismatched.target.address == address && $0.mismatched.source == statement.source
                 }
-                let others = statements.filter { $0.contradicts(statement, about: address) }
+                let others = contradictions(of: address, to: statement.question.type, among: statements)
                 guard !isFound, !isReported(address, statement.source), let mismatched = claim(statement, address),
                     let verified = others.lazy.compactMap({ verifiedClaim($0) }).first
                 else { continue }
@@ -38,6 +38,15 @@ extension NameVerification {
             }
         }
         return found
+    }
+
+    /// Returns the answers of the sources that have not given the address.
+    private func contradictions(
+        of address: Address, to family: RecordType, among statements: [SourceAnswer]
+    ) -> [SourceAnswer] {
+        let ofFamily = statements.filter { $0.question.type == family }
+        let givers = Set(ofFamily.filter { $0.addresses.contains(address) }.map(\.source))
+        return ofFamily.filter { !givers.contains($0.source) }
     }
 
     /// Returns the sources with a verified and no mismatched address, once per answer. All addresses that may be probed
@@ -113,12 +122,5 @@ extension NameVerification {
             ForgeryEvidence.Claim(
                 statement.source, statement.addresses, target(address, check), check.result)
         }
-    }
-}
-
-extension SourceAnswer {
-    /// Another source's answer for the same family does not contain the address.
-    fileprivate func contradicts(_ other: SourceAnswer, about address: Address) -> Bool {
-        source != other.source && question.type == other.question.type && !addresses.contains(address)
     }
 }

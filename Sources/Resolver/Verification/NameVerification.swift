@@ -1,4 +1,4 @@
-// What is known of one name in one view: each source's last answer and failure, the cached answers, and the verdicts
+// What is known of one name in one view: each source's answers and last failure, the cached answers, and the verdicts
 // on addresses. Every part is bounded; addresses beyond a bound are not judged and are handed out unchanged.
 
 import DNSWire
@@ -22,7 +22,8 @@ struct NameVerification {
     private(set) var hasVerdict = false
     private(set) var hasMismatched = false
     private(set) var hasDead = false
-    /// The sources' answers to the questions for this name, one for each source and question, the latest last.
+    /// The sources' answers to the questions for this name, for each source and question the last one, and a former one
+    /// that may become evidence. The latest is last.
     var answers: [SourceAnswer] = []
     /// The sources' failures since their last answers, as for `answers`.
     var failures: [SourceFailure] = []
@@ -100,13 +101,15 @@ struct NameVerification {
         statements.contains { $0.source != source && !$0.isLate(now) && $0.addresses.contains(address) }
     }
 
-    /// Returns whether the name has no address of this family: two providers recently said so, or the source of a
-    /// verified address of the other family.
-    func isAbsent(_ family: RecordType, now: Instant) -> Bool {
+    /// Returns whether two providers recently said that the name has no address of this family, or one source that gave
+    /// a verified address of the other family.
+    func isDenied(_ family: RecordType, now: Instant) -> Bool {
         let recent = statements.filter { !$0.isLate(now) }
-        let deniers = recent.filter { $0.question.type == family && $0.addresses.isEmpty }
-        return deniers.count { $0.source.isProvider && $0.kind != .ambiguousEmpty } > 1
-            || deniers.contains { denial in
+        let denials = recent.filter { $0.question.type == family && $0.addresses.isEmpty }
+        // A provider may have answered questions with and without DNSSEC data.
+        let providers = Set(denials.filter { $0.source.isProvider && $0.kind != .ambiguousEmpty }.map(\.source))
+        return providers.count > 1
+            || denials.contains { denial in
                 recent.contains { statement in
                     statement.source == denial.source && statement.question.type != family
                         && statement.addresses.contains { judgement(of: $0).verdict == .verified }

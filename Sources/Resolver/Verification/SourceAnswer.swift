@@ -1,8 +1,8 @@
-// A source's last answer to a question, and its last failure. Verdicts judge the answers, and reports show both.
+// A source's answer to a question, and its last failure. Verdicts judge the answers, and reports show both.
 
 package import DNSWire
 
-/// A source's last answer to a question, before truncation.
+/// A source's answer to a question, before truncation.
 package struct SourceAnswer: Equatable, Sendable {
     package let source: Source
     package let question: Question

@@ -1,5 +1,5 @@
-// Records each source's last answer and last failure per question. They are part of the name's state, so that an answer
-// is not forgotten before the verdicts on its addresses.
+// Records each source's answers and last failure per question. They are part of the name's state, so that an answer is
+// not forgotten before the verdicts on its addresses.
 
 import DNSWire
 

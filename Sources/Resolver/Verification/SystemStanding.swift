@@ -7,7 +7,8 @@ extension Verification {
     func systemStanding(of question: Question, now: Instant) -> OrderInForce {
         guard let name = known[question] else { return .systemFirst(isVerified: false) }
         guard let until = name.systemForgedUntil else {
-            return .systemFirst(isVerified: name.statements.contains { $0.source == .system && $0.isProven })
+            return .systemFirst(
+                isVerified: name.statements.contains { $0.source == .system && $0.isProven && !$0.isFormer })
         }
         return now < until ? .forged(until: until) : .onProbation
     }
@@ -46,7 +47,7 @@ extension Verification {
         let name = known.names[number]
         guard name.terms.order == .systemFirst else { return }
         let answers = name.answers.filter {
-            $0.isJudged && $0.source == .system && !$0.isLate(now) && !$0.addresses.isEmpty
+            $0.isJudged && !$0.isFormer && $0.source == .system && !$0.isLate(now) && !$0.addresses.isEmpty
         }
         let forged = answers.last { answer in
             name.shownQuality(answer.addresses) == .mismatched && !isLocalFault(answer.addresses, name)

@@ -224,7 +224,7 @@ struct Verification {
         } else {
             learn(target, ProbeResult(.unprobed, detail: "the network is changing"), now: now)
             // The network may turn out not to have changed.
-            plan.add(target, isRequested: false, now: now)
+            if isProbed(target) { plan.add(target, isRequested: false, now: now) }
         }
         begin(now: now)
     }
@@ -321,16 +321,16 @@ struct Verification {
         return answer.addresses.contains { name.judgement(of: $0).verdict == .verified }
     }
 
-    /// Returns whether those are right who deny that the name has an address of this family: all addresses against them
-    /// are mismatched.
+    /// Returns whether sources rightly say that the name has no address of this family: `isDenied`, and all addresses
+    /// against it are mismatched.
     ///
-    /// - Parameter held: the answers that a lookup holds. They count besides the cached one.
-    func isAbsent(_ question: Question, against held: [HeldAnswer], now: Instant) -> Bool {
+    /// - Parameter held: the answers of a lookup. If none has an address, the cached answer counts.
+    func isDenialRight(_ question: Question, against held: [Answer], now: Instant) -> Bool {
         guard question.type.isAddress, let name = known[question], name.wasVerified,
-            name.isAbsent(question.type, now: now)
+            name.isDenied(question.type, now: now)
         else { return false }
-        let others = (held.map(\.answer) + [keptAnswer(question)?.answer].compactMap { $0 })
-            .filter { $0.kind == .records }
+        var others = held.filter { $0.kind == .records }
+        if others.isEmpty, let kept = keptAnswer(question)?.answer { others = [kept] }
         return !others.isEmpty && others.allSatisfy { isForged(question, $0) }
     }
 
@@ -539,6 +539,15 @@ struct Verification {
         known.numbers(of: name).contains { known.names[$0].terms.scope != .nothing }
     }
 
+    /// Returns whether the address is one of the name's, and may be probed, in any view.
+    private func isProbed(_ target: ProbeTarget) -> Bool {
+        known.numbers(of: target.name).contains { number in
+            let name = known.names[number]
+            return name.terms.scope != .nothing && name.terms.allows(target.address)
+                && name.known(target.address) != nil
+        }
+    }
+
     /// Records a probe's result, which holds in all views. The address may have been forgotten meanwhile.
     private mutating func learn(_ target: ProbeTarget, _ result: ProbeResult, now: Instant) {
         consequences.append(.news(.found(target, result)))
@@ -556,7 +565,7 @@ struct Verification {
                 guard let family = kept.answer.addresses.first?.recordType else { return false }
                 return family == target.address.recordType
                     ? name.isGiven(target.address, excluding: kept.source, now: now)
-                    : name.isAbsent(family, now: now)
+                    : name.shownQuality(kept.answer.addresses) == .mismatched && name.isDenied(family, now: now)
             }
         }
         if result.verdict.isMismatched { askAgain(target, number, now: now) }

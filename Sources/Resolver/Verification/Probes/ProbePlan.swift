@@ -54,8 +54,8 @@ struct ProbePlan {
     /// Adds a probe. A target that already waits or runs is not added again; an explicit request moves it to the front.
     ///
     /// - Parameters:
-    ///   - isFirst: the address has not been probed for the name. Only such probes are bounded by the address's prefix,
-    ///     as a source may give one address for any number of names.
+    ///   - isFirst: the address has not been probed for the name. A prefix's share of such probes is smaller, because a
+    ///     source may give one address for any number of names.
     ///   - notBefore: earliest start of a probe that was not explicitly requested; nil: spread by `Bounds.probeJitter`.
     /// - Returns: false if there is no room, in total, for the name's registrable domain or for the address's prefix.
     @discardableResult
@@ -68,7 +68,7 @@ struct ProbePlan {
                 return true
             }
             waiting.remove(at: index)
-        } else if !isRequested, !hasRoom(domain, isFirst ? prefix : nil) {
+        } else if !isRequested, !hasRoom(domain, prefix, isFirst: isFirst) {
             overflows += 1
             return false
         } else if waiting.count >= Bounds.maxWaitingProbes {
@@ -86,12 +86,12 @@ struct ProbePlan {
         return true
     }
 
-    /// Returns whether neither the domain nor the prefix, if it is bounded, has its share of the waiting probes.
-    private func hasRoom(_ domain: Name, _ prefix: AggregatePrefix?) -> Bool {
-        waiting.count < Bounds.maxWaitingProbesOfGroup
+    /// Returns whether neither the domain nor the prefix has its share of the waiting probes.
+    private func hasRoom(_ domain: Name, _ prefix: AggregatePrefix, isFirst: Bool) -> Bool {
+        let most = isFirst ? Bounds.maxWaitingProbesOfGroup : Bounds.maxWaitingProbesOfPrefix
+        return waiting.count < Bounds.maxWaitingProbesOfGroup
             || waiting.count { $0.domain == domain } < Bounds.maxWaitingProbesOfGroup
-                && (prefix.map { prefix in waiting.count { $0.prefix == prefix } } ?? 0)
-                    < Bounds.maxWaitingProbesOfGroup
+                && waiting.count { $0.prefix == prefix } < most
     }
 
     /// Removes the waiting probes of a name.
