@@ -38,7 +38,9 @@ extension ResolverState {
     /// TTL 0 is the mark of an answer that is given after its expiry, if another source knows a longer TTL. An answer
     /// that has just counted down has it, too, so it counts only in numbers (`Bounds.expiredShare`).
     private mutating func compareAge(_ comparison: ShadowFetches.Comparison, now: Instant) {
-        let (given, used) = (comparison.given.ttlSeconds, comparison.used.ttlSeconds)
+        // The settings may have changed the TTL of the answer that clients got.
+        let received = verification.answers(to: comparison.question).last { $0.source == comparison.source }
+        let (given, used) = (comparison.given.ttlSeconds, received?.ttlSeconds ?? comparison.used.ttlSeconds)
         let name = comparison.question.name
         let fact = { (own: UInt32, other: UInt32) -> AuditedFact in own == 0 && other > 0 ? [.aged, .expired] : .aged }
         ranking.audit.found(fact(given, used), .provider(comparison.provider), about: name, now: now)

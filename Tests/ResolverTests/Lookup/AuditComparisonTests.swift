@@ -18,10 +18,12 @@ struct AuditComparisonTests {
 
     /// Compares an answer of provider 0 with one of provider 1 that clients got.
     ///
-    /// - Parameter confirming: the providers that gave the address 8.8.8.8 before.
+    /// - Parameters:
+    ///   - received: the answer of provider 1 before the settings changed its TTL; nil: they have not.
+    ///   - confirming: the providers that gave the address 8.8.8.8 before.
     /// - Returns: the counts of provider 0, and those of provider 1.
     private func counts(
-        _ given: Answer, _ used: Answer, confirming: [Int] = [1, 2]
+        _ given: Answer, _ used: Answer, received: Answer? = nil, confirming: [Int] = [1, 2]
     ) throws -> (given: AuditCounts, used: AuditCounts) {
         var state = ResolverState(seed: 1)
         let providers = (0..<3).map { ProviderTraits(id: RankedID($0), types: .any) }
@@ -31,6 +33,9 @@ struct AuditComparisonTests {
             let source = Source.provider(ProviderID(number))
             state.verification.answered(try question(), known, usable: known, by: source, took: nil, now: start)
         }
+        let first = received ?? used
+        state.verification.answered(
+            try question(), first, usable: first, by: .provider(ProviderID(1)), took: nil, now: start)
         let comparison = ShadowFetches.Comparison(
             question: try question(), provider: ProviderID(0), given: given, used: used,
             source: .provider(ProviderID(1)))
@@ -76,5 +81,8 @@ struct AuditComparisonTests {
         #expect(given[.expired] == 1 && used[.expired] == 0)
         let (both, _) = try counts(try answer(0x0808_0808, ttl: 0), try answer(0x0808_0808, ttl: 0))
         #expect(both[.expired] == 0 && both[.aged] == 1)
+        let (third, fourth) = try counts(
+            try answer(0x0808_0808, ttl: 0), try answer(0x0808_0808), received: try answer(0x0808_0808, ttl: 0))
+        #expect(third[.expired] == 0 && fourth[.aged] == 1, "min-ttl has lifted the TTL")
     }
 }
