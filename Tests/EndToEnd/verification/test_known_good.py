@@ -1,10 +1,15 @@
 # Names in use that one provider or all deny: the answers of clients, the record of the daemon, and the requests.
 # KNOWN_GOOD_NAMES and KNOWN_GOOD_SECONDS make the run larger: 200 names for 600 s take twelve minutes.
 
+import json
 import os
 import tempfile
+import threading
 import time
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 from cases import Case
 from dig import dig
@@ -17,8 +22,44 @@ SECONDS = int(os.environ.get("KNOWN_GOOD_SECONDS", 10))  # Of one provider's den
 LONGEST = 20  # Seconds of `last-known-good`.
 
 
+class Hijacker:
+    """On the path to a provider over plain HTTP; once it lies, it denies every name."""
+
+    def __init__(self, host):
+        self.lies, hijacker = False, self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                if hijacker.lies:
+                    query = parse_qs(urlsplit(self.path).query)
+                    kind = {"1": 1, "A": 1, "28": 28, "AAAA": 28}[query["type"][0]]
+                    body = json.dumps({"Status": 3, "Question": [{"name": query["name"][0], "type": kind}]}).encode()
+                else:
+                    with urllib.request.urlopen(f"http://{host}{self.path}") as answer:
+                        body = answer.read()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.host = f"127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
 class KnownGood(Case):
-    expected_seconds = 90
+    expected_seconds = 110
 
     @classmethod
     def setUpClass(cls):
@@ -41,7 +82,11 @@ class KnownGood(Case):
         self.other.fault("delay", value=60)
         for lab in (self.one, self.other):
             self.publish(lab)
-        providers = [self.one.provider("json", "one"), self.other.provider("json", "other")]
+        self.hijacker = Hijacker(self.one.http)
+        self.addCleanup(self.hijacker.close)
+        first = self.one.provider("json", "one")
+        first["url"] = first["url"].replace(str(self.one.http), self.hijacker.host)
+        providers = [first, self.other.provider("json", "other")]
         # Without refreshes every question that the cache cannot answer is a client's.
         settings = f'[prefetch]\nenabled = false\n[stale]\nlast-known-good = "{LONGEST}s"\n'
         self.server = self.daemon(providers, sections=settings + self.sites.settings())
@@ -95,6 +140,14 @@ class KnownGood(Case):
         self.publish(self.one)
         self.publish(self.other)
         eventually(lambda: not self.denied(self.ask(seconds=0.1)), within=30, every=0.2, what="the names are back")
+
+    def test_a_hijacker_on_the_path_to_one_provider_is_not_believed(self):
+        self.hijacker.lies = True
+        replies = self.ask(seconds=SECONDS)
+        self.assertEqual([], self.denied(replies), f"of {len(replies)}")
+        steps = self.steps()
+        self.assertGreaterEqual(steps["begun"], len(NAMES))
+        self.assertEqual(0, steps["believed"])
 
     def test_the_only_provider_that_replies_is_not_believed_before_the_time_is_up(self):
         self.other.kill()
